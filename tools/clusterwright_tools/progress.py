@@ -15,8 +15,8 @@ STOP_FILE = "CLUSTERWRIGHT_STOP_FILE"
 class Progress:
     """What a measurement uses to say how far it is, and to learn that it should wind up.
 
-    `stop` is set by Ctrl-C, or by the job's supervisor through a file. A measurement looks at `stopped` between its steps
-    and returns the results so far; ranks of one world have to agree first (see `distributed.World.any`).
+    `stop` is set by Ctrl-C, or by the job's supervisor through a file. A measurement looks at `stopped` between its
+    steps and returns the results so far; ranks of one world have to agree first (see `distributed.World.any`).
     """
 
     def __init__(self, quiet: bool = False, rank: int = 0) -> None:

@@ -59,7 +59,7 @@ class Tool:
 def tool(
     *, name: str, area: str, launch: Launch, impact: Impact, seconds: float, chapters: tuple[str, ...]
 ) -> Callable[[Run], Tool]:
-    """Register the decorated function `(params, progress) -> Report | None`; its docstring's first line is the summary."""
+    """Register the function `(params, progress) -> Report | None`; its docstring's first line is the summary."""
 
     def register(run: Run) -> Tool:
         params = next(iter(typing.get_type_hints(run).values()))

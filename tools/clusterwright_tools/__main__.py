@@ -1,0 +1,5 @@
+"""`python -m clusterwright_tools`, also under torchrun and in the zipapp."""
+
+from clusterwright_tools.main import main
+
+main()
