@@ -252,9 +252,7 @@ def roll_call(launch: Launcher, deadline: float, hello: Mapping[str, Any]) -> Ro
     end = time.monotonic() + deadline
     task = Task(lambda: Store(launch, str(next(_calls)), deadline))
     if not task.wait(deadline + 2 * _GRACE):
-        raise StoreLost(
-            f"{launch.address}:{launch.port} does not speak torch's store protocol; take another MASTER_PORT"
-        )
+        raise StoreLost(f"{launch.address}:{launch.port} is no store of torch; take another MASTER_PORT")
     if task.error is not None:
         raise task.error
     store = task.result

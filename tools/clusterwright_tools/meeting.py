@@ -121,7 +121,7 @@ class Store:
     def _no_answer(self, seconds: float, reason: str) -> str:
         keeper = "torchrun's agent" if self._launch.agent_store else "rank 0"
         return (
-            f"{keeper} does not answer at {self._where} within {seconds:g} s ({reason}); check that rank 0 was started, "
+            f"{keeper} does not answer at {self._where} within {seconds:g} s ({reason}); check that rank 0 runs, "
             "that MASTER_ADDR and MASTER_PORT are the same for all ranks, and that no firewall is between the nodes"
         )
 
