@@ -109,8 +109,13 @@ class Bench:
                 self._pools[name] = None
                 self._pools[name] = self._random(count, self._tensor_type if name in "ab" else self._out_type)
 
-    def boost(self, shape: Shape, warmup: int = WARMUP, count: int = COUNT) -> Timing:
-        """Time single products near the highest clock: rested first, cache flushed and output refilled before each."""
+    def boost(self, shape: Shape, warmup: int = WARMUP, count: int = COUNT, pause: float = 0) -> Timing:
+        """Time single products near the highest clock: rested first, cache flushed and output refilled before each.
+
+        `pause` is the least time to rest, in seconds: the clock reads full again before the chip is cool again.
+        """
+        if self._telemetry.read is not None:
+            time.sleep(pause)
         rested = self.rest()
         run, c, fill = self._product(shape)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterwright_tools import environment, tables, telemetry
 from clusterwright_tools.gemm import COUNT, REST_LIMIT, WARMUP, Timing
+from clusterwright_tools.render import number
 from clusterwright_tools.report import Clocks, Expected, Finding, Metric, Report, Severity, Skipped, spread, verdict
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _spread_findings(metrics: Sequence[Metric]) -> Iterator[Finding]:
     for metric in metrics:
         wide = metric.spread
         if metric.name == "best_rate" and wide is not None and wide.p50 and (wide.max - wide.min) / wide.p50 > limit:
-            evidence = f"{_where(metric)}: {wide.min:.0f} to {wide.max:.0f} TFLOPS over {wide.samples} repeats"
+            evidence = f"{_where(metric)}: {number(wide.min)} to {number(wide.max)} TFLOPS over {wide.samples} repeats"
             action = "The figure is not stable: measure again on an idle, cool device before comparing it."
             yield Finding("unstable", Severity.INFO, evidence, action, CLOCK)
 

@@ -20,7 +20,8 @@ from clusterwright_tools.report import spread
 
 _TILES = ((128, 256), (256, 128), (128, 128), (256, 256), (192, 128), (128, 192))
 _BURST = (2, 6)
-_RANDOM_UNTIL, _BRED_UNTIL, _RATED_UNTIL, _FINAL_UNTIL = 0.3, 0.55, 0.8, 0.97
+_RANDOM_UNTIL, _BRED_UNTIL, _RATED_UNTIL, _FINAL_UNTIL = 0.28, 0.5, 0.7, 0.95
+ROUNDS, PAUSE = 3, 0.5
 _ELITE, _LEADERS, _FINALISTS = 24, 48, 6
 
 
@@ -104,11 +105,9 @@ def search(bench: Bench, space: Space, seconds: float, seed: int, progress: Prog
     rate(iter(_best(bursts, _LEADERS)), rated, _RATED_UNTIL)
     rate(_bred(space, rated, rng), rated, _RATED_UNTIL)
     final: dict[Shape, list[Timing]] = {shape: [] for shape in _best(rated, _FINALISTS)}
-    while left(_FINAL_UNTIL) or not all(final.values()):
+    while left(_FINAL_UNTIL) or min(map(len, final.values())) < (1 if progress.stopped else ROUNDS):
         for shape in final:
-            final[shape].append(bench.boost(shape))
-        if progress.stopped:
-            break
+            final[shape].append(bench.boost(shape, pause=PAUSE))
     medians = {shape: spread([one.rate for one in timings]).p50 for shape, timings in final.items()}
     winner = _best(medians, 1)[0]
     return Outcome(winner, tuple(final[winner]), len(bursts | rated), medians)

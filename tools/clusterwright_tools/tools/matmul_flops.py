@@ -10,7 +10,7 @@ from typing import Any
 from clusterwright_tools import distributed, environment, gemm_report, locks, telemetry
 from clusterwright_tools.errors import BadParameter
 from clusterwright_tools.gemm import DTYPES, Bench, Shape, Timing, parse_shape
-from clusterwright_tools.gemm_search import Space, search
+from clusterwright_tools.gemm_search import PAUSE, ROUNDS, Space, search
 from clusterwright_tools.model_shapes import linear_shapes
 from clusterwright_tools.params import param
 from clusterwright_tools.progress import Progress
@@ -19,7 +19,6 @@ from clusterwright_tools.report import Report
 
 _NAME = "matmul-flops"
 _SEARCH_SHARE, _SUSTAINED_SHARE = 0.8, 0.12
-_BOOST_REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -120,9 +119,9 @@ def _searched(
         shape, timings = best[1], ()
         bench.reserve([shape])
         world.barrier()
-    boost = timings or tuple(bench.boost(shape) for _ in range(_BOOST_REPEATS))
+    boost = timings or tuple(bench.boost(shape, pause=PAUSE) for _ in range(ROUNDS))
     left = params.seconds - (time.monotonic() - begin)
-    seconds = min(max(0.5, left, _SUSTAINED_SHARE * params.seconds), 20)
+    seconds = min(max(0.5, 0.9 * left, _SUSTAINED_SHARE * params.seconds), 12)
     progress.say(f"{dtype} {shape}: back to back for {seconds:.0f} s", 0.9)
     return Measured(dtype, "", boost, bench.sustained(shape, seconds), bench.error(shape), found.tried)
 
@@ -134,7 +133,7 @@ def _exact(
     bench.reserve([shape])
     if world is not None:
         world.barrier()
-    boost = tuple(bench.boost(shape) for _ in range(_BOOST_REPEATS))
+    boost = tuple(bench.boost(shape, pause=PAUSE) for _ in range(ROUNDS))
     return Measured(dtype, label, boost, bench.sustained(shape, min(6.0, params.seconds / 4)), bench.error(shape), 0)
 
 
