@@ -1,0 +1,1 @@
+"""Search over the chapters: a lexical and a dense index, fused, with whole sections as results."""

@@ -1,0 +1,187 @@
+"""Searching: the lexical and the dense ranking, fused; lexical alone, and saying so, until the dense one can answer."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Protocol
+
+from clusterwright import config, paths
+from clusterwright.errors import UserError
+from clusterwright.retrieval import build, corpus, versions
+from clusterwright.retrieval.answer import Answer, Result, fit, fuse
+from clusterwright.retrieval.embedder import Embedder, Embeds
+from clusterwright.retrieval.opened import Opened
+from clusterwright.retrieval.query import Query, understand
+
+__all__ = ["Answer", "Mode", "Result", "Searcher"]
+
+Mode = Literal["hybrid", "lexical", "dense"]
+MAX_LIMIT = 50
+MIN_TOKENS, MAX_TOKENS = 200, 40_000
+_CANDIDATES = 50
+_UNRELATED = 0.25
+_LOOK_AGAIN_SECONDS = 2.0
+
+
+class Running(Protocol):
+    """A build in the background; `poll` gives its exit code once it has ended."""
+
+    def poll(self) -> int | None:
+        """None while it runs."""
+
+
+class _NotReadyError(Exception):
+    """Why there is no dense ranking."""
+
+
+class Searcher:
+    """Answers queries over the chapters. Threads may share one.
+
+    With `wait=False` it never waits for a model or a build: what is not ready is started in the background, and the
+    answer is lexical and says so. With `wait=True` it builds what is missing and waits for the model.
+    """
+
+    def __init__(
+        self,
+        settings: config.Config | None = None,
+        *,
+        root: Path | None = None,
+        data: Path | None = None,
+        embedder: Embeds | None = None,
+        start_build: Callable[[Path], Running] | None = None,
+        progress: build.Progress = build.silent,
+    ):
+        self._settings = settings or config.load()
+        self._root = root or paths.shipped("knowledge")
+        self._data = data or paths.data_dir()
+        self._embedder = embedder or Embedder(self._settings.embedding, self._data)
+        self._start_build = start_build or _start_build
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._opened: Opened | None = None
+        self._retired: Opened | None = None
+        self._seen: tuple[float, Path | None] = (0.0, None)
+        self._building: Running | None = None
+
+    def start(self) -> None:
+        """Begin to build and load what is missing, in the background."""
+        threading.Thread(target=self._warm, daemon=True).start()
+
+    def close(self) -> None:
+        """Let go of the index."""
+        for opened in (self._opened, self._retired):
+            if opened:
+                opened.close()
+
+    def search(
+        self, query: str, *, limit: int = 5, max_tokens: int = 4500, mode: Mode = "hybrid", wait: bool = False
+    ) -> Answer:
+        """The sections that answer a query, within a budget of tokens.
+
+        Raises:
+            UserError: the query is empty, there are no chapters, the index is damaged, or what was waited for failed.
+        """
+        asked = understand(query)
+        notes = [asked.note]
+        limit = _clamped("limit", limit, 1, MAX_LIMIT, notes)
+        max_tokens = _clamped("max_tokens", max_tokens, MIN_TOKENS, MAX_TOKENS, notes)
+        opened = self._look(wait=wait and mode != "lexical")
+        by_words, by_meaning = self._words(opened, asked), list[str]()
+        ran = mode
+        if mode != "lexical":
+            try:
+                by_meaning = self._meaning(opened, asked, bool(by_words), wait)
+            except (_NotReadyError, UserError) as reason:
+                if wait and mode == "dense":
+                    raise
+                notes.append(f"lexical results only: {reason}")
+                ran = "lexical"
+        ranked = fuse([by_meaning] if ran == "dense" else [by_words, by_meaning])
+        results, truncated = fit([(*opened.sections[id], score) for id, score in ranked], limit, max_tokens)
+        if not results:
+            notes.append("nothing in the chapters matches this query")
+        return Answer(query, ran, results, truncated, "; ".join(note for note in notes if note))
+
+    def _words(self, opened: Opened, asked: Query) -> list[str]:
+        return [opened.ids[number] for number in opened.words.search(asked.terms, asked.expansion, _CANDIDATES)]
+
+    def _meaning(self, opened: Opened, asked: Query, related: bool, wait: bool) -> list[str]:
+        """Sections in the order of their nearest chunk. Where no word matches, only what is close in meaning counts."""
+        index = opened.dense(self._settings.chroma.url)
+        if index is None:
+            raise _NotReadyError(self._build_state())
+        if wait or not self._embedder.ready():
+            self._embedder.start()
+        if not wait and not self._embedder.ready():
+            raise _NotReadyError("the embedding model is loading")
+        dense = index.get(wait)
+        if dense is None:
+            raise _NotReadyError("the dense index is being opened")
+        vectors = self._embedder.embed([asked.text])
+        if vectors.fingerprint != index.weights:
+            raise UserError(f"the index was made with other weights of {self._embedder.model}; {corpus.REBUILD}")
+        near = dense.search(vectors.rows[0], _CANDIDATES)
+        if not related and (not near or near[0][1] < _UNRELATED):
+            return []
+        found = dict.fromkeys(id.rpartition("@")[0] for id, _ in near)
+        return [id for id in found if id in opened.sections]
+
+    def _look(self, wait: bool) -> Opened:
+        """The present state. Whether chapters changed is looked up every other second, `current` at every call."""
+        with self._lock:
+            looked, seen = self._seen
+            settled = time.monotonic() - looked < _LOOK_AGAIN_SECONDS and versions.current(self._data) == seen
+            if self._opened and settled and (self._opened.version or not wait):
+                return self._opened
+            if wait:
+                build.build(
+                    self._root, self._data, self._embedder, url=self._settings.chroma.url, progress=self._progress
+                )
+            knowledge, current = corpus.fingerprint(self._root), versions.current(self._data)
+            version = current if current and versions.fresh(current, knowledge, self._embedder.model) else None
+            if self._opened is None or (self._opened.knowledge, self._opened.version) != (knowledge, version):
+                self._replace(Opened(self._root, knowledge, version))
+            self._seen = (time.monotonic(), current)
+            return self._opened
+
+    def _replace(self, opened: Opened) -> None:
+        if self._retired:
+            self._retired.close()  # the one just replaced may still be searched by another thread
+        self._retired, self._opened = self._opened, opened
+
+    def _build_state(self) -> str:
+        with self._lock:
+            code = self._building.poll() if self._building else 0
+            if code == 0:
+                self._building = self._start_build(self._data)
+            return f"the index build failed; {corpus.REBUILD}" if code else "the semantic index is being built"
+
+    def _warm(self) -> None:
+        opened = self._look(wait=False)
+        if opened.dense(self._settings.chroma.url) is None:
+            self._build_state()
+        self._embedder.start()
+
+
+def _clamped(name: str, value: int, low: int, high: int, notes: list[str]) -> int:
+    clamped = min(max(value, low), high)
+    if clamped != value:
+        notes.append(f"{name} was set to {clamped} (from {low} to {high} is possible)")
+    return clamped
+
+
+def _start_build(data: Path) -> Running:
+    log = data / "build.log"
+    with log.open("ab") as stream:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "clusterwright", "index", "build"],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+            env=os.environ | {"CLUSTERWRIGHT_DATA": str(data)},
+            start_new_session=True,
+        )
