@@ -74,7 +74,9 @@ def test_a_path_is_reduced_to_its_file() -> None:
 
 
 def test_of_a_long_paste_the_question_and_the_lines_of_trouble_are_kept() -> None:
-    chatter = [f"2026-12-01 10:00:{n:02d} step {n} loss 2.{n} tokens per second 1000 and more words here" for n in range(40)]
+    chatter = [
+        f"2026-12-01 10:00:{n:02d} step {n} loss 2.{n} tokens per second 1000 and more words here" for n in range(40)
+    ]
     pasted = "\n".join(["my job dies, why?", *chatter, "RuntimeError: NCCL communicator was aborted", *chatter, "end"])
     kept = query.condense(pasted)
     assert kept.startswith("my job dies, why?")
