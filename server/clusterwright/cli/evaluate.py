@@ -50,4 +50,4 @@ def _show(figures: dict[str, Any]) -> None:
     console.print(table)
     console.print(f"\nmode: {', '.join(figures['modes'])}. Not answered by the first 5 results:", highlight=False)
     for miss in figures["missed"]:
-        console.print(f"{miss['id']}  {miss['query']}", markup=False, highlight=False, overflow="ellipsis", no_wrap=True)
+        console.print(f"{miss['id']}  {miss['query']}", markup=False, overflow="ellipsis", no_wrap=True)

@@ -27,15 +27,17 @@ def index() -> None:
 @_JSON
 def build(force: bool, as_json: bool) -> None:
     """Bring the index up to date. Only new text is embedded."""
-    from clusterwright.retrieval import build as building_of, corpus
+    from clusterwright.retrieval import build as builder
+    from clusterwright.retrieval import corpus
 
     settings, data = config.load(), paths.data_dir()
     with building.progress() as progress:
-        version = building_of.build(
+        version = builder.build(
             paths.shipped("knowledge"), data, _embedder(), url=settings.chroma.url, force=force, progress=progress
         )
     made = corpus.manifest(version)
-    assert made is not None
+    if made is None:
+        raise UserError(f"the index in {version} was changed while it was built; try again")
     if made.truncated:
         click.echo(f"note: {made.truncated} chunks are longer than the window of {made.model}", err=True)
     _print(
@@ -77,12 +79,13 @@ def status(as_json: bool) -> None:
 @_JSON
 def verify(as_json: bool) -> None:
     """Check the index: checksums, and that each part holds as much as it should. Exit code 1 when it is damaged."""
-    from clusterwright.retrieval import build as building_of, versions
+    from clusterwright.retrieval import build as builder
+    from clusterwright.retrieval import versions
 
     version = versions.current(paths.data_dir())
     if version is None:
         raise UserError("there is no index yet; make one: clusterwright index build")
-    problems = building_of.verify(version, config.load().chroma.url)
+    problems = builder.verify(version, config.load().chroma.url)
     if as_json:
         _print({"version": version.name, "problems": problems}, as_json)
     else:
@@ -96,10 +99,10 @@ def verify(as_json: bool) -> None:
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path) -> None:
     """Write chunks and vectors of the chapters to FOLDER, to be shipped with the package."""
-    from clusterwright.retrieval import build as building_of
+    from clusterwright.retrieval import build as builder
 
     with building.progress() as progress:
-        made = building_of.export(paths.shipped("knowledge"), folder, paths.data_dir(), _embedder(), progress)
+        made = builder.export(paths.shipped("knowledge"), folder, paths.data_dir(), _embedder(), progress)
     click.echo(f"{made.chunks} chunks of {made.sections} sections in {folder}")
 
 
@@ -113,6 +116,6 @@ def _print(record: dict[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(record, indent=2))
         return
+    words = {"True": "yes", "False": "no", "None": "none"}
     for key, value in record.items():
-        shown = {True: "yes", False: "no", None: "none"}.get(value, value) if not isinstance(value, int) or isinstance(value, bool) else value
-        click.echo(f"{key.replace('_', ' '):13} {shown}")
+        click.echo(f"{key.replace('_', ' ') + ':':13} {words.get(str(value), value)}")

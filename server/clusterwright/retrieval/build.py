@@ -80,8 +80,8 @@ def verify(version: Path, url: str = "") -> list[str]:
         found = lexical.Lexical.load(version / "lexical").count()
         if found != manifest.sections:
             problems.append(f"the lexical index holds {found} sections of {manifest.sections}")
-    except (OSError, ValueError, KeyError) as error:
-        problems.append(f"the lexical index cannot be read ({error})")
+    except UserError as error:
+        problems.append(str(error))
     try:
         with contextlib.closing(dense(version, url, manifest)) as vectors:
             if vectors.count() != manifest.chunks:
@@ -129,6 +129,6 @@ def _write_corpus(
     return corpus.write(folder, chunks, vectors, made)
 
 
-def _vectors(version: Path) -> tuple[list[str], corpus.Rows]:
+def _vectors(version: Path) -> tuple[list[str], "corpus.Rows"]:
     texts, vectors = corpus.read(version)
     return [id for id, _ in texts], vectors

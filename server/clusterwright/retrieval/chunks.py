@@ -19,6 +19,8 @@ WINDOW = 256
 """Word pieces that the default model reads, its two special tokens included."""
 _SPECIAL = 2
 _SUMMARY = 48
+_MARK = re.compile(r" ?\[\^[^\]]+\]")
+_TARGET = re.compile(r"(?<=\])\([^()\s]*\)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[])")
 
 Count = Callable[[str], int]
@@ -26,7 +28,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Chunk:
-    """A part of a section: `text` as it stands there, `embedded` with context in front, within the model's window."""
+    """A part of a section: `text` as it was cut, `embedded` with context in front, within the model's window."""
 
     id: str
     section: str
@@ -48,11 +50,16 @@ def word_pieces() -> Count:
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
+def plain(text: str) -> str:
+    """Markdown without what tells nothing when looked up: source marks, and the targets of links."""
+    return _TARGET.sub("", _MARK.sub("", text))
+
+
 def split(chapter: Chapter, section: Section, count: Count) -> list[Chunk]:
     """The chunks of a section, with ids `<section id>@0`, `@1`, ..."""
     context = f"{chapter.title} > {section.heading}\n{_shortened(chapter.summary, _SUMMARY, count)}\n"
     room = WINDOW - _SPECIAL - count(context)
-    pieces = [piece for block in _blocks(section.text) for piece in _cut(block, room, count)]
+    pieces = [piece for block in _blocks(plain(section.text)) for piece in _cut(block, room, count)]
     parts = _joined(pieces, "\n\n", room, count)
     return [
         Chunk(f"{section.id}@{number}", section.id, part, context + _shortened(part, room, count))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterwright import __version__
 from clusterwright.errors import UserError
-from clusterwright.retrieval import chunks
+from clusterwright.retrieval import REBUILD, chunks
 from clusterwright.retrieval.chunks import Chunk
 from clusterwright.retrieval.embedder import Embeds
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Rows = np.ndarray[Any, np.dtype[Any]]
 
 FORMAT = 1
-"""Raised whenever chunks, terms or files are made differently, so that older indexes are rebuilt."""
-REBUILD = "rebuild it: clusterwright index build --force"
+"""Raised whenever the files are laid out differently, so that older indexes are rebuilt."""
+_MAKERS = ("chunks.py", "tokens.py", "lexical.py")
 _BATCH = 32
 
 Advance = Callable[[int, int], None]
@@ -51,7 +51,7 @@ class Manifest:
 
 
 def fingerprint(root: Path) -> str:
-    """Hash of all chapters and tables.
+    """Hash of all chapters and tables, and of the code that makes chunks and terms of them.
 
     Raises:
         UserError: there is no such folder, or no chapter in it.
@@ -60,6 +60,8 @@ def fingerprint(root: Path) -> str:
     if not any(file.suffix == ".md" for file in files):
         raise UserError(f"no chapters in {root}; reinstall clusterwright, or run it from a checkout")
     digest = hashlib.sha256(str(FORMAT).encode())
+    for name in _MAKERS:
+        digest.update(Path(__file__).with_name(name).read_bytes())
     for file in files:
         digest.update(f"\0{file.relative_to(root)}\0".encode() + file.read_bytes())
     return digest.hexdigest()

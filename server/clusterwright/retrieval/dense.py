@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.errors import UserError
-from clusterwright.retrieval.corpus import REBUILD
+from clusterwright.retrieval import REBUILD
 
 if TYPE_CHECKING:
     from clusterwright.retrieval.corpus import Rows

@@ -76,8 +76,12 @@ class Embedder:
         """What the process says of itself (`state` is `loading`, `ready` or `failed`), or `off`. Starts nothing."""
         try:
             with self._connect(start=False) as connection:
-                return self._ask(connection, {"op": "state"}, _QUICK_SECONDS)[0]
-        except (ConnectionError, FileNotFoundError):
+                connection.settimeout(_QUICK_SECONDS)
+                wire.send(connection, {"op": "state"})
+                return wire.receive(connection)[0]
+        except TimeoutError as error:
+            raise UserError(f"the embedding process does not answer; see {self.log}") from error
+        except (ConnectionError, EOFError, FileNotFoundError):  # it is not there, or just ending
             return {"state": "off", "error": ""}
 
     def ready(self) -> bool:
@@ -129,7 +133,10 @@ class Embedder:
                     raise
             if attempt:
                 time.sleep(0.05 * attempt)  # the one before is just ending
-            self._spawn(path)
+            try:
+                self._spawn(path)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                raise UserError(f"cannot start the embedding process ({error}); see {self.log}") from error
         raise UserError(f"the embedding process does not accept connections; see {self.log}")
 
     def _spawn(self, path: Path) -> None:

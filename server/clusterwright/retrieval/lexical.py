@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clusterwright.retrieval import tokens
+from clusterwright.errors import UserError
+from clusterwright.retrieval import REBUILD, tokens
+from clusterwright.retrieval.chunks import plain
 
 if TYPE_CHECKING:
     from clusterwright.knowledge.chapters import Chapter, Section
@@ -25,7 +27,7 @@ def index(book: Iterable["Chapter"]) -> "Lexical":
 def _document(chapter: "Chapter", section: "Section") -> list[str]:
     """The terms of a section, weighted by repetition."""
     heading = tokens.terms(section.heading)
-    return tokens.terms(chapter.title) * TITLE_TIMES + heading * HEADING_TIMES + tokens.terms(section.text)
+    return tokens.terms(chapter.title) * TITLE_TIMES + heading * HEADING_TIMES + tokens.terms(plain(section.text))
 
 
 class Lexical:
@@ -43,8 +45,15 @@ class Lexical:
 
     @classmethod
     def load(cls, folder: Path) -> "Lexical":
-        """Read an index that `save` wrote."""
-        return cls(_bm25s().BM25.load(str(folder), load_corpus=False))
+        """Read an index that `save` wrote.
+
+        Raises:
+            UserError: it is damaged.
+        """
+        try:
+            return cls(_bm25s().BM25.load(str(folder), load_corpus=False))
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise UserError(f"the lexical index in {folder} is damaged ({error}); {REBUILD}") from error
 
     def save(self, folder: Path) -> None:
         """Write the index into a folder, made when missing."""

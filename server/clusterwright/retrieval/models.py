@@ -65,13 +65,13 @@ def load(name: str, device: str) -> Model:
     folder = _folder(name)
     fingerprint = _verified(folder) if name == PACKAGED else _fingerprint(folder)
     try:
-        import torch
         from sentence_transformers import SentenceTransformer
+        from torch import set_num_threads
         from transformers.utils import logging
     except ImportError as error:
         raise UserError(f"the embedding model needs {error.name}, which is missing: {_INSTALL}") from error
     logging.disable_progress_bar()
-    torch.set_num_threads(min(4, _cpus()))
+    set_num_threads(min(4, _cpus()))
     try:
         transformer = SentenceTransformer(str(folder), device=device, local_files_only=True)
     except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 from clusterwright.errors import UserError
 from clusterwright.knowledge import chapters
 from clusterwright.knowledge.chapters import Chapter, Section
-from clusterwright.retrieval import build, corpus, lexical, versions
+from clusterwright.retrieval import REBUILD, build, corpus, lexical, versions
 from clusterwright.retrieval.dense import Dense
 from clusterwright.retrieval.lexical import Lexical
 
@@ -27,9 +27,9 @@ class Opened:
         self.ids = list(self.sections)
         self.version = version
         self._held = versions.hold(version) if version else None
-        self.words = _words(version) if version else lexical.index(book)
+        self.words = Lexical.load(version / "lexical") if version else lexical.index(book)
         if self.words.count() != len(self.ids):
-            raise UserError(f"the index in {version} is damaged (it holds other sections); {corpus.REBUILD}")
+            raise UserError(f"the index in {version} is damaged (it holds other sections); {REBUILD}")
         self._dense: DenseIndex | None = None
         self._lock = threading.Lock()
 
@@ -72,18 +72,11 @@ class DenseIndex:
         try:
             manifest = corpus.manifest(version)
             if manifest is None:
-                raise UserError(f"the index in {version} is damaged; {corpus.REBUILD}")
+                raise UserError(f"the index in {version} is damaged; {REBUILD}")
             dense = build.dense(version, url, manifest)
             if dense.count() != manifest.chunks:
-                raise UserError(f"the Chroma index of {version} is not complete; {corpus.REBUILD}")
+                raise UserError(f"the Chroma index of {version} is not complete; {REBUILD}")
             self.weights = manifest.weights
             self._dense = dense
         except (UserError, ImportError) as error:
             self._error = error
-
-
-def _words(version: Path) -> Lexical:
-    try:
-        return Lexical.load(version / "lexical")
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"the lexical index in {version} is damaged ({error}); {corpus.REBUILD}") from error

@@ -15,7 +15,7 @@ _KEEP_WORDS = 110
 _NOISE = re.compile(
     r"""\x1b\[[0-9;]*[A-Za-z]                                             # colours
     | \b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?  # 2026-12-01 10:00:00.123
-    | (?:\b[A-Z][a-z]{2}\ )?\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\ +\d{1,2}\ \d\d:\d\d:\d\d(?:\ \d{4}\b)?
+    | (?:\b[A-Z][a-z]{2}\ )?\b[A-Z][a-z]{2}\ +\d{1,2}\ \d\d:\d\d:\d\d(?:\ \d{4}\b)?    # Tue Dec  1 10:00:00 2026
     | (?<![\w:])\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?![\w:])                        # 10:00:00
     | \[\s*\d+\.\d{3,}\]                                                     # kernel seconds
     | \b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b                        # UUID

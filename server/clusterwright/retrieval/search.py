@@ -1,5 +1,6 @@
 """Searching: the lexical and the dense ranking, fused; lexical alone, and saying so, until the dense one can answer."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Literal, Protocol
 
 from clusterwright import config, paths
 from clusterwright.errors import UserError
-from clusterwright.retrieval import build, corpus, versions
+from clusterwright.retrieval import REBUILD, build, corpus, versions
 from clusterwright.retrieval.answer import Answer, Result, fit, fuse
 from clusterwright.retrieval.embedder import Embedder, Embeds
 from clusterwright.retrieval.opened import Opened
@@ -67,9 +68,11 @@ class Searcher:
         self._seen: tuple[float, Path | None] = (0.0, None)
         self._building: Running | None = None
 
-    def start(self) -> None:
+    def start(self) -> threading.Thread:
         """Begin to build and load what is missing, in the background."""
-        threading.Thread(target=self._warm, daemon=True).start()
+        thread = threading.Thread(target=self._warm, daemon=True)
+        thread.start()
+        return thread
 
     def close(self) -> None:
         """Let go of the index."""
@@ -114,16 +117,15 @@ class Searcher:
         index = opened.dense(self._settings.chroma.url)
         if index is None:
             raise _NotReadyError(self._build_state())
-        if wait or not self._embedder.ready():
-            self._embedder.start()
-        if not wait and not self._embedder.ready():
-            raise _NotReadyError("the embedding model is loading")
-        dense = index.get(wait)
-        if dense is None:
-            raise _NotReadyError("the dense index is being opened")
+        dense = index.get(wait=False)
+        if dense is None or not (wait or self._embedder.ready()):
+            self._embedder.start()  # the model loads while the index is opened
+            if not wait:
+                raise _NotReadyError("the embedding model is loading" if dense else "the dense index is being opened")
+        dense = dense or index.get(wait=True)
         vectors = self._embedder.embed([asked.text])
         if vectors.fingerprint != index.weights:
-            raise UserError(f"the index was made with other weights of {self._embedder.model}; {corpus.REBUILD}")
+            raise UserError(f"the index was made with other weights of {self._embedder.model}; {REBUILD}")
         near = dense.search(vectors.rows[0], _CANDIDATES)
         if not related and (not near or near[0][1] < _UNRELATED):
             return []
@@ -158,13 +160,13 @@ class Searcher:
             code = self._building.poll() if self._building else 0
             if code == 0:
                 self._building = self._start_build(self._data)
-            return f"the index build failed; {corpus.REBUILD}" if code else "the semantic index is being built"
+            return f"the index build failed; {REBUILD}" if code else "the semantic index is being built"
 
     def _warm(self) -> None:
-        opened = self._look(wait=False)
-        if opened.dense(self._settings.chroma.url) is None:
-            self._build_state()
-        self._embedder.start()
+        with contextlib.suppress(UserError):  # the first search tells it
+            self._embedder.start()
+            if self._look(wait=False).dense(self._settings.chroma.url) is None:
+                self._build_state()
 
 
 def _clamped(name: str, value: int, low: int, high: int, notes: list[str]) -> int:

@@ -57,6 +57,7 @@ class _Worker:
         with connection:
             try:
                 request, _ = wire.receive(connection)
+                self._asked = time.monotonic()
                 header, payload = self._embed(request["texts"]) if request["op"] == "embed" else (self._state(), b"")
                 wire.send(connection, header, payload)
             except (OSError, EOFError):
@@ -71,7 +72,6 @@ class _Worker:
         self._loaded.wait()
         if self._model is None:
             return {"error": self._error}, b""
-        self._asked = time.monotonic()
         with self._computing:
             vectors = self._model.embed(texts)
             truncated = self._model.truncated(texts)
@@ -86,7 +86,7 @@ class _Worker:
 def main() -> None:
     """Become the worker of a data folder, unless there is one."""
     path, data, model, device, idle = sys.argv[1:]
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(Path(data) / f"embedder-{Path(path).stem}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -59,6 +59,9 @@ class FakeEmbedder:
     def start(self) -> None:
         self.started += 1
 
+    def state(self) -> dict[str, str]:
+        return {"state": "ready", "error": ""}
+
     def ready(self) -> bool:
         if self.error:
             raise UserError(self.error)
