@@ -6,7 +6,6 @@ import dataclasses
 import os
 import shlex
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from datetime import datetime, timezone
@@ -45,11 +44,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         code = _refuse(error.format_message())
     except CannotRun as error:
         code = _refuse(str(error))
-    sys.exit(code or 0)
+    distributed.leave(code or 0)
 
 
 def _refuse(message: str) -> int:
-    rank = distributed.launcher().rank
+    try:
+        rank = distributed.launcher().rank
+    except CannotRun:
+        rank = 0
     click.echo(f"clusterwright: {message}" if rank == 0 else f"clusterwright: rank {rank}: {message}", err=True)
     return 2
 

@@ -10,7 +10,7 @@ import pickle
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
@@ -21,8 +21,11 @@ from clusterwright_tools.launcher import Launcher
 
 T = TypeVar("T")
 
-_SLICE = 0.5
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.1
+_RETRY = 0.25
 _LEAVE = 5.0
+
+_running: set[Task[Any]] = set()
 
 
 class StoreLost(CannotRun):
@@ -54,6 +57,7 @@ class Task(Generic[T]):
         self.error: RuntimeError | CannotRun | None = None
         self.finished = self.returned = False
         self._call, self._wake = call, wake or threading.Event()
+        _running.add(self)
         # A daemon, because a thread that is stuck in a collective must not hold the interpreter's exit.
         threading.Thread(target=self._run, daemon=True).start()
 
@@ -65,6 +69,7 @@ class Task(Generic[T]):
             self.error = error
         finally:
             self.finished = True
+            _running.discard(self)
             self._wake.set()
 
     def wait(self, seconds: float, given_up: Callable[[], bool] = lambda: False) -> bool:
@@ -74,6 +79,11 @@ class Task(Generic[T]):
             self._wake.wait(left)
             self._wake.clear()
         return self.finished
+
+
+def hanging() -> bool:
+    """Whether a call that somebody stopped waiting for is still running: the process cannot end in good order."""
+    return bool(_running)
 
 
 class Store:
@@ -114,9 +124,9 @@ class Store:
                 socket.create_connection((self._launch.address, self._launch.port), timeout=max(0.1, seconds)).close()
                 return
             except OSError as error:
-                if time.monotonic() + _SLICE > end:
+                if time.monotonic() + _RETRY > end:
                     raise StoreLost(self._no_answer(seconds, error.strerror or str(error))) from error
-            time.sleep(_SLICE / 2)
+            time.sleep(_RETRY)
 
     def _no_answer(self, seconds: float, reason: str) -> str:
         keeper = "torchrun's agent" if self._launch.agent_store else "rank 0"
@@ -126,9 +136,9 @@ class Store:
         )
 
     def meet(
-        self, name: str, value: object, problem: str, left: Callable[[], float], everywhere: bool = False
+        self, name: str, value: object, problem: str, left: Callable[[], float], ranks: Sequence[int], everywhere: bool
     ) -> Meeting:
-        """Bring a value and wait for the other ranks until `left()` seconds are over.
+        """Bring a value and wait for the others of `ranks` (ascending) until `left()` seconds are over.
 
         The first rank whose time is over closes the meeting for all, so that all agree on who was missing.
 
@@ -136,41 +146,52 @@ class Store:
             StoreLost: the store is gone.
             CannotRun: the meeting was closed before this rank came.
         """
-        key, size, rank = f"{self._prefix}/{name}", self._launch.size, self._launch.rank
         try:
-            return self._meet(key, size, rank, value, problem, left, everywhere)
-        except torch().distributed.DistNetworkError as error:
+            return self._meet(f"{self._prefix}/{name}", value, problem, left, ranks, everywhere)
+        except RuntimeError as error:
             raise StoreLost(self.lost()) from error
 
     def _meet(
-        self, key: str, size: int, rank: int, value: object, problem: str, left: Callable[[], float], everywhere: bool
+        self, key: str, value: object, problem: str, left: Callable[[], float], ranks: Sequence[int], everywhere: bool
     ) -> Meeting:
-        store, closed = self.raw, f"{key}/closed"
+        store, closed, rank = self.raw, f"{key}/closed", self._launch.rank
         store.set(f"{key}/{rank}", pickle.dumps(value))
         if problem:
             store.append(f"{key}/problems", f"{rank}\t{' '.join(problem.split())}\n")
-        if store.add(f"{key}/count", 1) == size:
+        if store.add(f"{key}/count", 1) == len(ranks):
             store.compare_set(closed, "", "all")
-        while True:
-            try:
-                store.wait([closed], timedelta(seconds=max(0.01, min(_SLICE, left()))))
-                break
-            except torch().distributed.DistStoreError:
-                if left() <= 0:
-                    absent = [other for other in range(size) if not store.check([f"{key}/{other}"])]
-                    store.compare_set(closed, "", ",".join(map(str, absent)) or "all")
+        if not self._await(closed, left):
+            absent = [other for other in ranks if not store.check([f"{key}/{other}"])]
+            store.compare_set(closed, "", ",".join(map(str, absent)) or "all")
         verdict = store.get(closed).decode()
         missing = () if verdict == "all" else tuple(int(one) for one in verdict.split(","))
         if rank in missing:
             raise CannotRun(f"rank {rank} came too late: the others had gone on without it; start all ranks together")
-        present = [other for other in range(size) if other not in missing]
+        present = [other for other in ranks if other not in missing]
         wanted = present if everywhere or rank == present[0] else []
-        found = store.multi_get([f"{key}/{other}" for other in wanted]) if wanted else []
         told = store.get(f"{key}/problems").decode() if store.check([f"{key}/problems"]) else ""
         problems = dict(line.split("\t", 1) for line in told.splitlines())
+        values = self._values(key, wanted)
+        return Meeting(values, missing, {int(other): problems[other] for other in sorted(problems, key=int)})
+
+    def values(self, name: str, ranks: Sequence[int]) -> dict[int, Any]:
+        """What ranks that came brought to a meeting that is over."""
+        return self._values(f"{self._prefix}/{name}", ranks)
+
+    def _await(self, key: str, left: Callable[[], float]) -> bool:
+        """Whether the key appears in time. Asking again and again, because torch logs every wait that times out."""
+        pause = _FIRST_PAUSE
+        while not self.raw.check([key]):
+            if left() <= 0:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return True
+
+    def _values(self, key: str, ranks: Sequence[int]) -> dict[int, Any]:
+        found = self.raw.multi_get([f"{key}/{rank}" for rank in ranks]) if ranks else []
         # Pickle, as torch's own object collectives do: whoever reaches the store can already steer the job.
-        values = {other: pickle.loads(data) for other, data in zip(wanted, found, strict=True)}
-        return Meeting(values, missing, {int(other): text for other, text in sorted(problems.items())})
+        return {rank: pickle.loads(data) for rank, data in zip(ranks, found, strict=True)}
 
     def put(self, name: str, value: object) -> None:
         """Leave a value for the others."""
@@ -182,19 +203,23 @@ class Store:
         Raises:
             CannotRun: it did not come in time.
         """
-        key = f"{self._prefix}/{name}"
+        key, end = f"{self._prefix}/{name}", time.monotonic() + seconds
         try:
-            self.raw.wait([key], timedelta(seconds=seconds))
-            return pickle.loads(self.raw.get(key))
+            if self._await(key, lambda: end - time.monotonic()):
+                return pickle.loads(self.raw.get(key))
         except RuntimeError as error:
-            raise StoreLost(f"rank 0 did not tell '{name}' within {seconds:g} s") from error
+            raise StoreLost(self.lost()) from error
+        raise CannotRun(f"rank 0 went silent (no '{name}' within {seconds:g} s); look at its log, and run preflight")
 
     def claim(self) -> None:
-        """Take this process's rank.
+        """Take this process's rank in a world of its size.
 
         Raises:
-            CannotRun: another process has it.
+            CannotRun: another process has the rank, or was told another size.
         """
+        size = str(self._launch.size)
+        if (other := self.raw.compare_set(f"{self._prefix}/size", "", size).decode()) != size:
+            raise CannotRun(f"WORLD_SIZE is {size} here and {other} for another rank; give all ranks the same")
         if self.raw.add(f"{self._prefix}/claim/{self._launch.rank}", 1) > 1:
             raise CannotRun(f"two processes have rank {self._launch.rank}; give each its own RANK below WORLD_SIZE")
 
