@@ -29,7 +29,7 @@ def job() -> None:
 @_json
 def list_jobs(as_json: bool) -> None:
     """All jobs that are kept, the newest first."""
-    found = jobs.recent()
+    found = jobs.listed()
     if as_json:
         print_json([one.to_dict() for one in found])
         return
@@ -75,7 +75,7 @@ def wait(context: click.Context, id: str, seconds: float | None, quiet: bool, as
 @_json
 def log(id: str, lines: int | None, as_json: bool) -> None:
     """What a job's processes printed."""
-    text = jobs.read_log(id, lines)
+    text = jobs.log(id, lines)
     if as_json:
         print_json({"id": id, "log": text})
     else:
@@ -87,7 +87,7 @@ def log(id: str, lines: int | None, as_json: bool) -> None:
 @_json
 def job_report(id: str, as_json: bool) -> None:
     """The report of a job; of a cancelled one, the results so far."""
-    print_report(_reported(id), as_json)
+    print_report(jobs.report(id), as_json)
 
 
 @job.command()
@@ -115,14 +115,14 @@ def show(id_or_file: str, as_json: bool) -> None:
     """A report, by the id of its job or by its file."""
     path = Path(id_or_file)
     is_file = path.is_file() or path.suffix == ".json" or len(path.parts) > 1
-    print_report(jobs.load_report(path) if is_file else _reported(id_or_file), as_json)
+    print_report(jobs.load_report(path) if is_file else jobs.report(id_or_file), as_json)
 
 
 @report.command("list")
 @_json
 def list_reports(as_json: bool) -> None:
     """Reports of the jobs that are kept, the newest first."""
-    found = [(one, _reported(one.id)) for one in jobs.recent() if one.reported]
+    found = [(one, jobs.report(one.id)) for one in jobs.listed() if one.reported]
     if as_json:
         print_json(
             [{"id": one.id, **{k: getattr(r, k) for k in ("tool", "status", "summary", "started")}} for one, r in found]
@@ -139,11 +139,12 @@ def follow(id: str, quiet: bool, seconds: float = math.inf, interrupts: Sequence
 
     Each signal that appears in `interrupts` meanwhile cancels the job, every one after the first by force.
     """
-    end, heeded, shown = time.monotonic() + seconds, 0, None
+    end, heeded = time.monotonic() + seconds, 0
+    shown: tuple[str, float | None] | None = None
     while True:
         found = jobs.wait(id, max(0.0, min(_LOOK, end - time.monotonic())))
-        if found.progress and found.progress != shown and not quiet:
-            shown = found.progress
+        if found.progress and (found.progress, found.fraction) != shown and not quiet:
+            shown = found.progress, found.fraction
             click.echo(_progress(found), err=True)
         if found.finished or time.monotonic() >= end:
             return found
@@ -158,9 +159,9 @@ def conclude(found: Job, as_json: bool) -> int:
     Raises:
         UserError: it has none; the message is the one line that says why.
     """
+    if not found.reported:
+        raise UserError(found.reason)
     read = jobs.report(found.id)
-    if read is None:
-        raise UserError(f"{found.reason} (clusterwright job log {found.id})")
     print_report(read, as_json)
     if found.reason:
         click.echo(f"clusterwright: {found.id}: {found.reason}; the results so far are shown", err=True)
@@ -177,14 +178,6 @@ def print_json(data: Any) -> None:
     click.echo(json.dumps(data, indent=2, ensure_ascii=False))
 
 
-def _reported(id: str) -> Report:
-    read = jobs.report(id)
-    if read is None:
-        found = jobs.get(id)
-        raise UserError(f"{id} has no report: " + (found.reason if found.finished else f"it is {found.state}"))
-    return read
-
-
 def _line(found: Job) -> str:
     return f"{found.id}: {found.state}, {found.seconds:.1f} s; {_remark(found)}".rstrip("; ")
 
@@ -196,8 +189,7 @@ def _remark(found: Job) -> str:
 
 
 def _progress(found: Job) -> str:
-    told = found.progress
-    if not told:
+    if not found.progress:
         return ""
-    share = "" if told["fraction"] is None else f" {told['fraction']:4.0%}"
-    return f"[{told['seconds']:5.1f} s{share}] {told['message']}"
+    share = "" if found.fraction is None else f" {found.fraction:4.0%}"
+    return f"[{found.seconds:5.1f} s{share}] {found.progress}"

@@ -47,7 +47,7 @@ def _command(tool: registry.Tool) -> click.Command:
     ]
 
     @click.pass_context
-    def callback(context: click.Context, json_file: Path | None, quiet: bool, detach: bool, **given: Any) -> None:
+    def callback(context: click.Context, /, json_file: Path | None, quiet: bool, detach: bool, **given: Any) -> None:
         how = {name: given.pop(name) for name in ("ranks", "limit", "python", "even_if_busy")}
         values = {name: value for name, value in given.items() if value not in (None, ())}
         context.exit(_run(tool, params.parse(tool.params, values), how, json_file, quiet, detach))
@@ -72,8 +72,8 @@ def _run(
         if not quiet:
             click.echo(f"job {job.id}", err=True)
         finished = follow(job.id, quiet, interrupts=interrupts)
-    if json_file is not None and not printed and (report := jobs.report(job.id)):
-        report.save(json_file)
+    if json_file is not None and not printed and finished.reported:
+        jobs.report(job.id).save(json_file)
     return conclude(finished, printed)
 
 

@@ -7,9 +7,9 @@ if TYPE_CHECKING:
     from clusterwright.jobs.files import State
     from clusterwright.jobs.job import Job
     from clusterwright.jobs.starting import start
-    from clusterwright.jobs.store import cancel, get, load_report, read_log, recent, report, wait
+    from clusterwright.jobs.store import NoReport, cancel, get, listed, load_report, log, report, wait
 
-__all__ = ["Job", "State", "cancel", "get", "load_report", "read_log", "recent", "report", "start", "wait"]
+__all__ = ["Job", "NoReport", "State", "cancel", "get", "listed", "load_report", "log", "report", "start", "wait"]
 
 _HOME = {"Job": "job", "State": "files", "start": "starting"}
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from clusterwright.jobs import files, log, processes
+from clusterwright.jobs import files, output, processes
 from clusterwright.jobs.files import State
 from clusterwright.jobs.processes import Process
 
@@ -25,8 +25,8 @@ class Job:
     """A job as it stood when it was looked at. Times are UTC in ISO 8601, '' for what has not happened.
 
     `limit` and `seconds` (how long it has run) are in seconds; `cpu` says that its ranks run on the CPU whatever the
-    machine has; `progress` is {message, fraction, seconds} or empty; `stopping` says that it was asked to wind up;
-    `reported` whether there is a report to read; `reason` why it ended other than by itself.
+    machine has; `progress` is what the measurement said last, `fraction` (0 to 1) how far it is; `stopping` says that
+    it was asked to wind up, `reported` that there is a report to read, `reason` why it ended other than by itself.
     """
 
     id: str
@@ -43,7 +43,8 @@ class Job:
     seconds: float
     exit_code: int | None
     reason: str
-    progress: Mapping[str, Any]
+    progress: str
+    fraction: float | None
     stopping: bool
     reported: bool
     folder: Path
@@ -92,7 +93,7 @@ def _bury(folder: Path, spec: Mapping[str, Any], state: Mapping[str, Any], why: 
         if left := processes.sweep(recorded, folder / files.STOP):
             why += f"; these processes do not die: {', '.join(str(one.pid) for one in sorted(left))}"
     if trouble := (folder / files.TROUBLE).read_text(errors="replace").strip():
-        why += f" ({log.printable(trouble.splitlines()[-1])})"
+        why += f" ({output.printable(trouble.splitlines()[-1])})"
     lost = {**state, "state": State.LOST, "reason": why, "ended": time.time()}
     files.write(folder / files.STATE, lost)
     return lost
@@ -101,6 +102,7 @@ def _bury(folder: Path, spec: Mapping[str, Any], state: Mapping[str, Any], why: 
 def _job(folder: Path, spec: Mapping[str, Any], state: Mapping[str, Any]) -> Job:
     started, ended = state.get("started"), state.get("ended")
     finished = State(state["state"]).finished
+    progress, fraction = _progress(folder)
     return Job(
         id=folder.name,
         tool=spec["tool"],
@@ -116,19 +118,19 @@ def _job(folder: Path, spec: Mapping[str, Any], state: Mapping[str, Any]) -> Job
         seconds=round((ended or time.time()) - started, 1) if started else 0.0,
         exit_code=state.get("exit_code"),
         reason=state.get("reason", ""),
-        progress=_progress(folder),
+        progress=progress,
+        fraction=fraction,
         stopping=not finished and (folder / files.STOP).exists(),
         reported=(folder / files.REPORT).exists(),
         folder=folder,
     )
 
 
-def _progress(folder: Path) -> dict[str, Any]:
+def _progress(folder: Path) -> tuple[str, float | None]:
     with contextlib.suppress(FileNotFoundError, json.JSONDecodeError, KeyError, TypeError):
         told = files.read(folder / files.PROGRESS)
-        message = log.printable(str(told["message"]))
-        return {"message": message, "fraction": told["fraction"], "seconds": told["seconds"]}
-    return {}
+        return output.printable(str(told["message"])), told["fraction"]
+    return "", None
 
 
 def _host(spec: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from clusterwright.config import Measure
+from clusterwright.config import Config, Measure
 from clusterwright.errors import UserError
 from clusterwright.jobs import devices, environment, files
 from clusterwright_tools import locks, params
@@ -22,6 +22,16 @@ print("%d %d" % sys.version_info[:2])
 import importlib.util
 print(importlib.util.find_spec("torch") is not None)
 """
+_OTHER = "name another: --python PATH, or measure.python in config.toml"
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python to measure with; `torch` says whether it has PyTorch (found, not imported)."""
+
+    path: str
+    version: tuple[int, int]
+    torch: bool
 
 
 @dataclass(frozen=True)
@@ -53,12 +63,14 @@ def plan(
     """
     inherited = environment.clean(around, measure.environment)
     number, cpu = spread(tool, ranks, devices.count(inherited))
-    interpreter = check_interpreter(python or measure.python, inherited, torch=number > 1)
+    interpreter = find_interpreter(python or measure.python, inherited)
+    if number > 1 and not interpreter.torch:
+        raise UserError(f"{interpreter.path} has no PyTorch, which starts the ranks; install it there, or {_OTHER}")
     launcher = torchrun(number, folder / files.RANKS) if number > 1 else []
     call = [str(bundle), tool.name, *params.arguments(parameters), "--json", str(folder / files.REPORT)]
     busy = {locks.EVEN_IF_BUSY: "1"} if even_if_busy else {}
     variables = {**busy, **environment.for_ranks(number), **inherited, **(environment.on_cpu() if cpu else {})}
-    return Plan((interpreter, *launcher, *call), variables, number, cpu)
+    return Plan((interpreter.path, *launcher, *call), variables, number, cpu)
 
 
 def spread(tool: Tool, wanted: int | None, found: int) -> tuple[int, bool]:
@@ -85,29 +97,37 @@ def torchrun(ranks: int, logs: Path) -> list[str]:
     return ["-m", "torch.distributed.run", *options, "--log-dir", str(logs)]
 
 
-def check_interpreter(named: str, inherited: Mapping[str, str], *, torch: bool) -> str:
+def find_interpreter(named: str, inherited: Mapping[str, str]) -> Interpreter:
     """The Python that measures, the server's own where none is named.
 
     Raises:
-        UserError: it is missing, is no Python that is new enough, or lacks torch where `torch` asks for it.
+        UserError: it is missing, or is no Python that is new enough.
     """
-    if not named:
-        return sys.executable
-    where = "name another: --python PATH, or measure.python in config.toml"
+    wanted = str(Path(named).expanduser()) if named.startswith("~") else named or sys.executable
+    found = shutil.which(wanted, path=inherited.get("PATH"))
+    if found is None:
+        raise UserError(f"there is no program {named} to measure with; {_OTHER}")
     # Not resolved: the link in a virtual environment is what makes its packages visible.
-    path = shutil.which(Path(named).expanduser(), path=inherited.get("PATH"))
-    if path is None:
-        raise UserError(f"there is no program {named} to measure with; {where}")
+    path = str(Path(found).absolute())
     try:
         told = _ask(path, inherited)
         version = int(told[0]), int(told[1])
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError) as error:
-        raise UserError(f"{named} does not work as a Python interpreter; {where}") from error
+        raise UserError(f"{named} does not work as a Python interpreter; {_OTHER}") from error
     if version < _NEEDED:
-        raise UserError(f"{named} is Python {version[0]}.{version[1]}, measurements need 3.10 or newer; {where}")
-    if torch and told[2:] != ["True"]:
-        raise UserError(f"{named} has no PyTorch, which starts the ranks; install it there, or {where}")
-    return str(Path(path).absolute())
+        raise UserError(f"{named} is Python {version[0]}.{version[1]}, measurements need 3.10 or newer; {_OTHER}")
+    return Interpreter(path, version, told[2:] == ["True"])
+
+
+def describe_interpreter(config: Config) -> str:
+    """The Python that measures with this configuration, in a line.
+
+    Raises:
+        UserError: it cannot be used.
+    """
+    found = find_interpreter(config.measure.python, environment.clean(os.environ, config.measure.environment))
+    torch = "with PyTorch" if found.torch else "without PyTorch, which most measurements need"
+    return f"{found.path} (Python {found.version[0]}.{found.version[1]}, {torch})"
 
 
 def _ask(python: str, inherited: Mapping[str, str]) -> list[str]:

@@ -34,7 +34,7 @@ def start(
         UserError: it cannot be started; the message says why.
     """
     measure = (config or configuration.load()).measure
-    here = [job for job in store.recent() if not job.finished and job.host == socket.gethostname()]
+    here = [job for job in store.listed() if not job.finished and job.host == socket.gethostname()]
     if len(here) >= MOST:
         raise UserError(f"{MOST} jobs are running already; wait for one, or cancel one (clusterwright job list)")
     folder = store.new_folder(tool.name)

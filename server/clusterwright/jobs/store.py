@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clusterwright import paths
 from clusterwright.errors import UserError
-from clusterwright.jobs import files, log, processes
+from clusterwright.jobs import files, output, processes
 from clusterwright.jobs.files import State
 from clusterwright.jobs.job import Job, look
 from clusterwright_tools.report import Report
@@ -21,6 +21,8 @@ from clusterwright_tools.report import Report
 if TYPE_CHECKING:
     from clusterwright.jobs.launch import Plan
 
+GRACE = 10.0
+"""Seconds in which a measurement may wind up before it is ended."""
 KEPT = 200
 """Finished jobs beyond these are deleted, the oldest first."""
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,60}-[a-z2-9]{10}")
@@ -28,21 +30,30 @@ _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 _POLL = 0.1
 
 
+class NoReport(UserError):
+    """The job has no report, or none yet."""
+
+
 def new_folder(tool: str) -> Path:
     """Where a new job of this measurement will live; the name is the job's id, which cannot be guessed."""
     return _root() / f"{tool}-{''.join(secrets.choice(_LETTERS) for _ in range(10))}"
 
 
-def create(folder: Path, tool: str, parameters: Mapping[str, Any], plan: "Plan", limit: float) -> Job:
+def create(
+    folder: Path, tool: str, parameters: Mapping[str, Any], plan: "Plan", limit: float, grace: float = GRACE
+) -> Job:
     """Write the job down and start its supervisor. The environment is handed over in memory, never written.
+
+    The job is asked to stop after `limit` seconds, and ended `grace` seconds later if it has not.
 
     Raises:
         UserError: the job cannot be written, or no process can be started.
     """
     spec = {"tool": tool, "parameters": parameters, "argv": plan.argv, "ranks": plan.ranks, "cpu": plan.cpu}
+    spec |= {"limit": limit, "grace": grace}
     try:
         folder.mkdir(mode=0o700)
-        files.write(folder / files.SPEC, {**spec, "limit": limit, "here": processes.here(), "created": time.time()})
+        files.write(folder / files.SPEC, {**spec, "here": processes.here(), "created": time.time()})
         files.write(folder / files.STATE, {"state": State.QUEUED})
         with (folder / files.TROUBLE).open("wb") as trouble:
             # It detaches and leaves at once. -P keeps the folder that it runs in off its path.
@@ -72,7 +83,7 @@ def get(id: str) -> Job:
     return look(_folder(id))
 
 
-def recent() -> list[Job]:
+def listed() -> list[Job]:
     """All jobs that are kept, the newest first; those whose supervisors have died are swept up."""
     found = []
     for folder in _root().iterdir():
@@ -109,24 +120,27 @@ def cancel(id: str, *, force: bool = False) -> Job:
     return look(folder)
 
 
-def read_log(id: str, lines: int | None = None) -> str:
+def log(id: str, lines: int | None = None) -> str:
     """What the job's processes printed, without control characters: all that is kept, or the last lines.
 
     Raises:
         UserError: there is no such job.
     """
-    text = log.read(_folder(id)).splitlines(keepends=True)
+    text = output.read(_folder(id)).splitlines(keepends=True)
     return "".join(text if lines is None else text[max(0, len(text) - lines) :])
 
 
-def report(id: str) -> Report | None:
-    """The job's report, None while there is none. A cancelled job may have one: the results so far.
+def report(id: str) -> Report:
+    """The job's report. A cancelled job may have one: the results so far.
 
     Raises:
+        NoReport: it has none; the message says why.
         UserError: there is no such job, or its report is of another version.
     """
-    path = _folder(id) / files.REPORT
-    return load_report(path) if path.exists() else None
+    job = get(id)
+    if not job.reported:
+        raise NoReport(f"{id} has no report: " + (job.reason if job.finished else f"it is {job.state.value}"))
+    return load_report(job.folder / files.REPORT)
 
 
 def load_report(path: Path) -> Report:
@@ -144,7 +158,7 @@ def load_report(path: Path) -> Report:
 
 
 def _prune() -> None:
-    for job in [job for job in recent() if job.finished][KEPT:]:
+    for job in [job for job in listed() if job.finished][KEPT:]:
         shutil.rmtree(job.folder, ignore_errors=True)
 
 

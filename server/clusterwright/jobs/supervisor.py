@@ -26,14 +26,12 @@ from typing import Any
 
 from clusterwright.jobs import files, processes
 from clusterwright.jobs.files import State
-from clusterwright.jobs.log import Log, complaint, read
+from clusterwright.jobs.output import Log, crash_line, read, tool_line
 from clusterwright.jobs.processes import Process
 from clusterwright_tools.progress import PROGRESS_FILE, STOP_FILE
 
-_GRACE = 10.0
-"""Seconds between the wish to stop and SIGTERM."""
-_TERM = 3.0
-"""Seconds between SIGTERM and SIGKILL."""
+_TERM_SHARE = 0.3
+"""Time between SIGTERM and SIGKILL, as a share of the time between the wish to stop and SIGTERM."""
 _PATIENCE = 30.0
 """Seconds until processes that outlive SIGKILL are given up: they wait in the kernel, for a dead mount or driver."""
 _TICK = 0.1
@@ -49,7 +47,8 @@ class _Run:
 
     folder: Path
     child: Process
-    limit: float
+    limit_at: float
+    grace: float
     status: int | None = None
     why: State | None = None
     term_at: float = float("inf")
@@ -96,7 +95,7 @@ def supervise(folder: Path) -> None:
     identity = processes.identify(child.pid) or Process(child.pid, 0)
     state["child"] = identity
     files.write(folder / files.STATE, state)
-    run = _Run(folder, identity, time.monotonic() + spec["limit"])
+    run = _Run(folder, identity, time.monotonic() + spec["limit"], spec["grace"])
     left = _watch(run, child.stdout.fileno() if child.stdout else -1, log, lambda: told[0])
     log.close()
     child.returncode = os.waitstatus_to_exitcode(run.status) if run.status is not None else None
@@ -139,7 +138,7 @@ def _watch(run: _Run, output: int, log: Log, told: Callable[[], bool]) -> set[Pr
         if now > run.kill_at + _PATIENCE:
             return left
         run.term_at = min(run.term_at, now)
-        run.kill_at = min(run.kill_at, run.term_at + _TERM)
+        run.kill_at = min(run.kill_at, run.term_at + _TERM_SHARE * run.grace)
         if now >= run.kill_at:
             processes.send(left, signal.SIGKILL)
         else:
@@ -152,9 +151,9 @@ def _decide(run: _Run, now: float, told: bool) -> None:
     """Whether the measurement has to end, and when signals follow the wish to stop."""
     stop = run.folder / files.STOP
     if run.why is None and (told or stop.exists()):
-        run.why, run.term_at = State.CANCELLED, now + _GRACE
-    elif run.why is None and run.status is None and now > run.limit:
-        run.why, run.term_at = State.TIMED_OUT, now + _GRACE
+        run.why, run.term_at = State.CANCELLED, now + run.grace
+    elif run.why is None and run.status is None and now > run.limit_at:
+        run.why, run.term_at = State.TIMED_OUT, now + run.grace
         stop.touch()
     if told or (run.folder / files.KILL).exists():
         run.term_at = run.kill_at = min(run.kill_at, now)
@@ -163,12 +162,11 @@ def _decide(run: _Run, now: float, told: bool) -> None:
 def _ending(run: _Run, code: int | None, left: set[Process]) -> dict[str, Any]:
     reported = (run.folder / files.REPORT).exists()
     reason = ""
-    if run.why is State.TIMED_OUT:
-        reason = "reached its time limit" + ("" if reported else " before it had results")
-    elif run.why is State.CANCELLED:
-        reason = "cancelled" + ("" if reported else " before it had results")
+    if run.why:
+        reason = "cancelled" if run.why is State.CANCELLED else "reached its time limit"
+        reason += "" if reported else " before it had results"
     elif not reported:
-        reason = complaint(read(run.folder)) or _death(code)
+        reason = _complaint(run.folder, code)
     if left:
         pids = ", ".join(str(one.pid) for one in sorted(left))
         reason += f"; these processes do not die, a dead mount or driver may hold them: {pids}"
@@ -176,10 +174,12 @@ def _ending(run: _Run, code: int | None, left: set[Process]) -> dict[str, Any]:
     return {"state": state, "exit_code": code, "reason": reason.removeprefix("; ")}
 
 
-def _death(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"killed by {signal.Signals(-code).name}"
-    return f"ended with exit code {code} and without a report"
+def _complaint(folder: Path, code: int | None) -> str:
+    text = read(folder)
+    if told := tool_line(text):
+        return told
+    death = f"killed by {signal.Signals(-code).name}" if code and code < 0 else f"ended with exit code {code}"
+    return f"{crash_line(text) or death}; see: clusterwright job log {folder.name}"
 
 
 def _record(run: _Run, now: float) -> None:

@@ -68,21 +68,20 @@ def printable(text: str) -> str:
     return _CONTROL.sub("", _ESCAPE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
-def complaint(text: str) -> str:
-    """The one line of a log that says why there is no report, '' where none does.
-
-    That is the tool's own line (rank 0's first), else which rank torchrun saw killed, else the exception of the last
-    traceback that is not torchrun's.
-    """
-    lines = [_RANK.sub("", line) for line in text.splitlines()]
+def tool_line(text: str) -> str:
+    """The line in which the measurement itself says why it cannot be made (rank 0's first), '' where there is none."""
+    lines = (_RANK.sub("", line) for line in text.splitlines())
     told = [line.removeprefix(_TOOL) for line in lines if line.startswith(_TOOL)]
-    if told:
-        return next((line for line in told if not line.startswith("rank ")), told[0])
+    return next((line for line in told if not line.startswith("rank ")), told[0] if told else "")
+
+
+def crash_line(text: str) -> str:
+    """How it crashed: the rank that torchrun saw killed, or the last exception that is not torchrun's own; else ''."""
     if killed := _KILLED.findall(text):
         rank, number = killed[-1]
         return f"rank {rank} was killed by {signal.Signals(int(number)).name}"
-    thrown = [line for line in _exceptions(lines) if ".elastic." not in line.split(":")[0]]
-    return f"crashed: {thrown[-1]}" if thrown else ""
+    thrown = _exceptions([_RANK.sub("", line) for line in text.splitlines()])
+    return next((f"crashed: {line}" for line in reversed(thrown) if ".elastic." not in line.split(":")[0]), "")
 
 
 def _exceptions(lines: list[str]) -> list[str]:
