@@ -145,6 +145,25 @@ def arguments(params: object) -> list[str]:
     return argv
 
 
+def from_argv(params: type, argv: Sequence[str]) -> dict[str, Any]:
+    """The values that a command line names, as `parse` takes them.
+
+    Raises:
+        BadParameter: an option that does not exist, or one without its value.
+    """
+    seen: dict[str, Any] = {}
+
+    def callback(**values: Any) -> None:
+        seen.update({name: value for name, value in values.items() if value not in (None, ())})
+
+    command = click.Command("", callback=callback, params=list(options(params)))
+    try:
+        command.main(list(argv), standalone_mode=False)
+    except click.ClickException as error:
+        raise BadParameter(error.format_message()) from error
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in seen.items()}
+
+
 def parse_bytes(text: str | int) -> int:
     """`1GiB`, `64k` (binary), `1GB` (decimal) or a plain number, as a number of bytes.
 

@@ -22,6 +22,7 @@ _VERBS = {
     "report": "job:report",
     "serve": "serve:serve",
     "doctor": "doctor:doctor",
+    "demo": "demo:demo",
 }
 
 
