@@ -92,10 +92,12 @@ def _show_result(console: "Console", result: "Result") -> None:
     from rich.text import Text
 
     console.print(Text(result.heading, style="bold"))
-    console.print(Text(f"{result.id}  (reviewed {result.reviewed})", style="dim"))
+    console.print(Text(f"{result.id}  (reviewed {result.reviewed})", style="dim"), soft_wrap=True)
     console.print(Markdown(result.text))
     for source in result.sources:
-        console.print(Text(f"[^{source.id}] {source.title} {source.url or source.measured}", style="dim"))
+        console.print(
+            Text(f"[^{source.key}] {source.title} {source.url or source.measured}", style="dim"), soft_wrap=True
+        )
     for measurement in result.measurements:
-        console.print(Text(f"measure it: clusterwright run {measurement.command}", style="green"))
+        console.print(Text(f"measure it: {measurement.command}", style="green"), soft_wrap=True)
     console.print()

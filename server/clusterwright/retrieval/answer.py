@@ -93,7 +93,7 @@ def measurements(chapter: Chapter, section: Section) -> tuple[Measurement, ...]:
     if section.measurements:
         return tuple(section.measurements)
     heading = set(tokens.terms(section.heading))
-    fitting = {}
+    fitting: dict[str, Measurement] = {}
     for other in chapter.sections:
         for measurement in other.measurements:
             if heading & set(tokens.terms(measurement.tool)):

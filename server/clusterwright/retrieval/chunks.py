@@ -57,7 +57,7 @@ def plain(text: str) -> str:
 
 def split(chapter: Chapter, section: Section, count: Count) -> list[Chunk]:
     """The chunks of a section, with ids `<section id>@0`, `@1`, ..."""
-    context = f"{chapter.title} > {section.heading}\n{_shortened(chapter.summary, _SUMMARY, count)}\n"
+    context = f"{' > '.join((chapter.title, *section.path))}\n{_shortened(chapter.summary, _SUMMARY, count)}\n"
     room = WINDOW - _SPECIAL - count(context)
     pieces = [piece for block in _blocks(plain(section.text)) for piece in _cut(block, room, count)]
     parts = _joined(pieces, "\n\n", room, count)

@@ -26,7 +26,7 @@ def index(book: Iterable["Chapter"]) -> "Lexical":
 
 def _document(chapter: "Chapter", section: "Section") -> list[str]:
     """The terms of a section, weighted by repetition."""
-    heading = tokens.terms(section.heading)
+    heading = tokens.terms(" / ".join(section.path))
     return tokens.terms(chapter.title) * TITLE_TIMES + heading * HEADING_TIMES + tokens.terms(plain(section.text))
 
 

@@ -35,10 +35,6 @@ class Running(Protocol):
         """None while it runs."""
 
 
-class _NotReadyError(Exception):
-    """Why there is no dense ranking."""
-
-
 class Searcher:
     """Answers queries over the chapters. Threads may share one.
 
@@ -86,19 +82,20 @@ class Searcher:
         """The sections that answer a query, within a budget of tokens.
 
         Raises:
-            UserError: the query is empty, there are no chapters, the index is damaged, or what was waited for failed.
+            UserError: the query is empty, there are no chapters, the index is damaged, or `dense` with `wait` failed.
         """
         asked = understand(query)
         notes = [asked.note]
         limit = _clamped("limit", limit, 1, MAX_LIMIT, notes)
         max_tokens = _clamped("max_tokens", max_tokens, MIN_TOKENS, MAX_TOKENS, notes)
-        opened = self._look(wait=wait and mode != "lexical")
+        trouble = self._build() if wait and mode != "lexical" else ""
+        opened = self._look()
         by_words, by_meaning = self._words(opened, asked), list[str]()
         ran = mode
         if mode != "lexical":
             try:
-                by_meaning = self._meaning(opened, asked, bool(by_words), wait)
-            except (_NotReadyError, UserError) as reason:
+                by_meaning = self._meaning(opened, asked, bool(by_words), wait, trouble)
+            except UserError as reason:
                 if wait and mode == "dense":
                     raise
                 notes.append(f"lexical results only: {reason}")
@@ -112,17 +109,23 @@ class Searcher:
     def _words(self, opened: Opened, asked: Query) -> list[str]:
         return [opened.ids[number] for number in opened.words.search(asked.terms, asked.expansion, _CANDIDATES)]
 
-    def _meaning(self, opened: Opened, asked: Query, related: bool, wait: bool) -> list[str]:
-        """Sections in the order of their nearest chunk. Where no word matches, only what is close in meaning counts."""
+    def _meaning(self, opened: Opened, asked: Query, related: bool, wait: bool, trouble: str) -> list[str]:
+        """Sections in the order of their nearest chunk. Where no word matches, only what is close in meaning counts.
+
+        Raises:
+            UserError: why there is no such ranking, or not yet.
+        """
         index = opened.dense(self._settings.chroma.url)
         if index is None:
-            raise _NotReadyError(self._build_state())
-        dense = index.get(wait=False)
-        if dense is None or not (wait or self._embedder.ready()):
+            raise UserError(trouble or self._build_state())
+        if wait:
             self._embedder.start()  # the model loads while the index is opened
-            if not wait:
-                raise _NotReadyError("the embedding model is loading" if dense else "the dense index is being opened")
-        dense = dense or index.get(wait=True)
+        elif not self._embedder.ready():
+            self._embedder.start()
+            raise UserError("the embedding model is loading")
+        dense = index.get(wait)
+        if dense is None:
+            raise UserError("the dense index is being opened")
         vectors = self._embedder.embed([asked.text])
         if vectors.fingerprint != index.weights:
             raise UserError(f"the index was made with other weights of {self._embedder.model}; {REBUILD}")
@@ -132,28 +135,30 @@ class Searcher:
         found = dict.fromkeys(id.rpartition("@")[0] for id, _ in near)
         return [id for id in found if id in opened.sections]
 
-    def _look(self, wait: bool) -> Opened:
+    def _build(self) -> str:
+        """Build what is missing; returns what stood in the way."""
+        url = self._settings.chroma.url
+        try:
+            build.build(self._root, self._data, self._embedder, url=url, progress=self._progress)
+        except UserError as error:
+            return str(error)
+        return ""
+
+    def _look(self) -> Opened:
         """The present state. Whether chapters changed is looked up every other second, `current` at every call."""
         with self._lock:
             looked, seen = self._seen
             settled = time.monotonic() - looked < _LOOK_AGAIN_SECONDS and versions.current(self._data) == seen
-            if self._opened and settled and (self._opened.version or not wait):
+            if self._opened and settled:
                 return self._opened
-            if wait:
-                build.build(
-                    self._root, self._data, self._embedder, url=self._settings.chroma.url, progress=self._progress
-                )
             knowledge, current = corpus.fingerprint(self._root), versions.current(self._data)
             version = current if current and versions.fresh(current, knowledge, self._embedder.model) else None
             if self._opened is None or (self._opened.knowledge, self._opened.version) != (knowledge, version):
-                self._replace(Opened(self._root, knowledge, version))
+                if self._retired:
+                    self._retired.close()  # the one replaced now may still be searched by another thread
+                self._retired, self._opened = self._opened, Opened(self._root, knowledge, version)
             self._seen = (time.monotonic(), current)
             return self._opened
-
-    def _replace(self, opened: Opened) -> None:
-        if self._retired:
-            self._retired.close()  # the one just replaced may still be searched by another thread
-        self._retired, self._opened = self._opened, opened
 
     def _build_state(self) -> str:
         with self._lock:
@@ -165,7 +170,7 @@ class Searcher:
     def _warm(self) -> None:
         with contextlib.suppress(UserError):  # the first search tells it
             self._embedder.start()
-            if self._look(wait=False).dense(self._settings.chroma.url) is None:
+            if self._look().dense(self._settings.chroma.url) is None:
                 self._build_state()
 
 

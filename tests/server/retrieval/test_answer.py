@@ -10,7 +10,7 @@ def section(id: str, text: str, **other: Any) -> Section:
     fields = {
         "chapter": "network/a",
         "heading": "Heading",
-        "path": ("A", "Heading"),
+        "path": ("Heading",),
         "level": 2,
         "sources": (),
         "reviewed": "2026-12",
@@ -78,7 +78,7 @@ def test_no_crumbs_of_a_section_are_returned() -> None:
 
 
 def test_a_section_without_a_measurement_borrows_the_one_its_heading_speaks_of() -> None:
-    measure = Measurement(tool="collective-bandwidth", command="collective-bandwidth --ops all_reduce")
+    measure = Measurement("collective-bandwidth", {}, "clusterwright run collective-bandwidth", 60, "loads device")
     measured = section("a#1", "One.", measurements=(measure,))
     asks = section("a#2", "Two.", heading="Why is the bandwidth low?")
     asks_other = section("a#3", "Three.", heading="What is a rank?")

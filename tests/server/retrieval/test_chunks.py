@@ -11,7 +11,7 @@ def section(text: str, **other: Any) -> Section:
         "id": "network/a#b",
         "chapter": "network/a",
         "heading": "Why is it slow?",
-        "path": ("A", "Why is it slow?"),
+        "path": ("Why is it slow?",),
         "level": 2,
         "sources": (),
         "reviewed": "2026-12",

@@ -102,6 +102,15 @@ def test_a_model_that_failed_is_told(searcher: Searcher, embedder: Any) -> None:
     assert "is not on this machine" in answer.note
 
 
+def test_a_build_that_fails_is_told_to_those_who_wait(searcher: Searcher, embedder: Any) -> None:
+    embedder.error = "the embedding model x is not on this machine"
+    answer = searcher.search("xid 79", wait=True)
+    assert answer.results[0].id == XID_79
+    assert (answer.mode, answer.note) == ("lexical", f"lexical results only: {embedder.error}")
+    with pytest.raises(UserError, match="is not on this machine"):
+        searcher.search("xid 79", mode="dense", wait=True)
+
+
 def test_dense_alone_that_cannot_run_is_an_error_for_those_who_wait(searcher: Searcher, embedder: Any) -> None:
     settled(searcher)
     embedder.error = "the embedding model x is not on this machine"
