@@ -44,7 +44,7 @@ async def _demo(question: str) -> None:
         while "report" not in job:
             if job.get("next") != "job_wait":
                 raise UserError(f"the measurement did not finish: {job['state']} {job.get('reason', '')}")
-            click.echo(f"   {job['progress'].get('message') or job['state']}")
+            click.echo(f"   {job['progress'] or job['state']}")
             job = await _call(client, "job_wait", job_id=started["job_id"], seconds=_WAIT)
         report = job["report"]
         _say("3. Verdict", f"{report['status'].upper()}: {report['summary']}")

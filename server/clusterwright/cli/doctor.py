@@ -71,15 +71,26 @@ def _chapters() -> str:
 
 
 def _model() -> str:
-    from clusterwright.retrieval import models
+    from clusterwright.retrieval.embedder import Embedder
 
-    return models.describe(config.load())
+    settings = config.load().embedding
+    embedder = Embedder(settings, paths.data_dir())
+    vectors = embedder.embed(["a short text"])
+    return f"{settings.model} answers ({vectors.rows.shape[1]} dimensions, {vectors.fingerprint})"
 
 
 def _index() -> str:
-    from clusterwright.retrieval import build
+    from clusterwright.retrieval import build, corpus, versions
 
-    return build.status(config.load()).line()
+    settings, data = config.load(), paths.data_dir()
+    version = versions.current(data)
+    if version is None:
+        return "none yet; the first search builds it"
+    problems = build.verify(version, settings.chroma.url)
+    if problems:
+        raise UserError(f"{problems[0]}; rebuild it: clusterwright index build --force")
+    stale = not versions.fresh(version, corpus.fingerprint(paths.shipped("knowledge")), settings.embedding.model)
+    return f"{version.name} is sound" + (", but older than the chapters; the next search renews it" if stale else "")
 
 
 async def _round_trip() -> str:

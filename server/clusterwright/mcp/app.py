@@ -3,8 +3,11 @@
 import functools
 from dataclasses import dataclass, field
 
+from clusterwright import paths
 from clusterwright.config import Config
 from clusterwright.errors import UserError
+from clusterwright.knowledge import chapters
+from clusterwright.knowledge.chapters import Chapter
 from clusterwright.retrieval.search import Searcher
 
 TOOLSETS = ("knowledge", "jobs", "measure")
@@ -17,6 +20,11 @@ class App:
     config: Config = field(default_factory=Config)
     toolsets: tuple[str, ...] = TOOLSETS
     read_only: bool = False
+
+    @functools.cached_property
+    def book(self) -> tuple[Chapter, ...]:
+        """The chapters, read on first use."""
+        return chapters.load(paths.shipped("knowledge"))
 
     @functools.cached_property
     def searcher(self) -> Searcher:

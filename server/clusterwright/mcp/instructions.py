@@ -14,14 +14,14 @@ def text(app: App) -> str:
     ]
     if "knowledge" in app.toolsets:
         lines.append(
-            "Search first, one question a call, with the symptom or the pasted log line as it is. Quote figures with "
-            "their source. `lookup` gives exact rows (a GPU, a link, an Xid, a variable). `mode: lexical` in a result "
-            "means that the embedding model is still loading."
+            "Search first, one question a call, with the symptom or the pasted log line as it is. Quote figures "
+            "with their source. `lookup` gives exact rows (a GPU, a link, an Xid, a variable). `mode: lexical` in a "
+            "result means that the embedding model is still loading."
         )
     if "measure" in app.toolsets and not app.read_only:
         lines.append(
-            "When a result lists `measurements`, offer to run one: tell the user its duration and impact, start it with "
-            "measure_start, then job_wait until it is finished, and read the report's findings."
+            "When a result lists `measurements`, offer to run one: tell the user its duration and impact, start it "
+            "with measure_start, then job_wait until it is finished, and read the report's findings."
         )
     lines.append("Chapters: " + "; ".join(_titles()) + ".")
     lines.append("Not covered: general programming, model quality, prices of today.")

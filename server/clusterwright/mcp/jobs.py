@@ -10,7 +10,6 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from clusterwright import jobs
-from clusterwright.errors import UserError
 from clusterwright.mcp.app import App
 from clusterwright.mcp.results import READ_ONLY, STARTS_WORK, both
 from clusterwright_tools import render
@@ -26,7 +25,7 @@ def register(server: MCPServer[Any], app: App) -> None:
     @server.tool(title="List jobs", annotations=READ_ONLY)
     def job_list(limit: Annotated[int, Field(ge=1, le=100, description="Newest first")] = 20) -> CallToolResult:
         """Measurements that were started on this machine, by any client or from the shell."""
-        listed = [job.to_dict() for job in jobs.recent()[:limit]]
+        listed = [job.to_dict() for job in jobs.listed()[:limit]]
         return both("\n".join(_line(one) for one in listed) or "no jobs yet", {"jobs": listed})
 
     @server.tool(title="Job status", annotations=READ_ONLY)
@@ -42,31 +41,29 @@ def register(server: MCPServer[Any], app: App) -> None:
         seconds: Annotated[float, Field(ge=0, description="Longest wait, at most 50; call again while it runs")] = 45,
     ) -> CallToolResult:
         """Wait until a job is finished, then return its report; or return its state when the time is over."""
-        end = time.monotonic() + min(seconds, _LONGEST_WAIT)
         begin = time.monotonic()
-        while True:
-            job = await asyncio.to_thread(jobs.wait, job_id, max(0.0, min(_STEP, end - time.monotonic())))
-            if job.finished:
-                return await asyncio.to_thread(_outcome, job)
-            if time.monotonic() >= end:
-                data = job.to_dict() | {"next": "job_wait"}
-                return both(_line(data) + "; call job_wait again", data)
+        left = min(seconds, _LONGEST_WAIT)
+        job = await asyncio.to_thread(jobs.wait, job_id, min(_STEP, left))
+        while not job.finished and (left := left - _STEP) > 0:
             await ctx.report_progress(time.monotonic() - begin, None, _line(job.to_dict()))
+            job = await asyncio.to_thread(jobs.wait, job_id, min(_STEP, left))
+        if job.finished:
+            return await asyncio.to_thread(_outcome, job)
+        data = job.to_dict() | {"next": "job_wait"}
+        return both(_line(data) + "; call job_wait again", data)
 
     @server.tool(title="Job log", annotations=READ_ONLY)
     def job_log(
         job_id: JobId, lines: Annotated[int, Field(ge=1, le=500, description="Lines from the end")] = 50
     ) -> CallToolResult:
         """The end of what a job printed."""
-        text = jobs.read_log(job_id, lines)
+        text = jobs.log(job_id, lines)
         return both(text, {"job_id": job_id, "log": text})
 
     @server.tool(title="Job report", annotations=READ_ONLY)
     def job_report(job_id: JobId) -> CallToolResult:
         """The report of a finished job: verdict, figures with their conditions, findings with the sections to read."""
         report = jobs.report(job_id)
-        if report is None:
-            raise UserError(f"{job_id} has no report: {_line(jobs.get(job_id).to_dict())}")
         return both(render.text(report), report.to_dict())
 
     if app.read_only:
@@ -81,13 +78,14 @@ def register(server: MCPServer[Any], app: App) -> None:
 
 def _outcome(job: jobs.Job) -> CallToolResult:
     data: dict[str, Any] = job.to_dict()
-    report = jobs.report(job.id)
-    if report is None:
+    try:
+        report = jobs.report(job.id)
+    except jobs.NoReport:
         return both(_line(data), data)
     return both(render.text(report), data | {"report": report.to_dict()})
 
 
 def _line(job: dict[str, Any]) -> str:
-    progress = job["progress"].get("message") if not job["finished"] else ""
+    progress = "" if job["finished"] else job["progress"]
     line = f"{job['id']}: {job['state']}" + (f": {progress}" if progress else "")
     return line + (f" ({job['reason']})" if job["reason"] else "")

@@ -6,7 +6,7 @@ from mcp.server import MCPServer
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from clusterwright.knowledge import tables
+from clusterwright.knowledge import lookup as lookups
 from clusterwright.mcp.app import App
 from clusterwright.mcp.results import READ_ONLY, both
 from clusterwright.retrieval.search import Answer
@@ -31,18 +31,8 @@ def register(server: MCPServer[Any], app: App) -> None:
         Each result has its text, sources, review date, a stable id for `read`, and the measurements that would settle
         the question on this machine. One question a call.
         """
-        notes = [
-            f"{name} {given} was clamped to {kept}"
-            for name, given, kept in (
-                ("limit", limit, _clamp(limit, 20)),
-                ("max_tokens", max_tokens, _budget(max_tokens)),
-            )
-            if given != kept
-        ]
-        answer = app.searcher.search(query, limit=_clamp(limit, 20), max_tokens=_budget(max_tokens), mode=mode)
-        data = answer.to_dict()
-        data["note"] = "; ".join([*notes, *([answer.note] if answer.note else [])])
-        return both(_search_text(answer, data["note"]), data)
+        answer = app.searcher.search(query, limit=limit, max_tokens=_budget(max_tokens), mode=mode)
+        return both(_search_text(answer), answer.to_dict())
 
     @server.tool(title="Read a section or chapter", annotations=READ_ONLY)
     def read(
@@ -51,7 +41,7 @@ def register(server: MCPServer[Any], app: App) -> None:
         max_tokens: Annotated[int, Field(description=f"Budget, at most {_MAX_TOKENS}")] = 6000,
     ) -> CallToolResult:
         """Read a section, or a whole chapter with the list of its sections, by its id."""
-        page = app.searcher.read(id).to_dict()
+        page = lookups.page(app.book, id).to_dict()
         size = 4 * _budget(max_tokens)
         whole = page["text"]
         page["text"] = whole[offset : offset + size]
@@ -67,7 +57,7 @@ def register(server: MCPServer[Any], app: App) -> None:
         limit: Annotated[int, Field(ge=1, le=20, description="Rows to return")] = 5,
     ) -> CallToolResult:
         """Exact figures with their source: accelerators, interconnects, Xid codes, variables, thresholds, terms."""
-        rows = [row.to_dict() for row in tables.lookup(name, limit)]
+        rows = [row.to_dict() for row in lookups.rows(name, limit)]
         note = "" if rows else f"no row for {name!r}; try search"
         lines = [
             f"{row['table']}: {row['key']}: " + "; ".join(f"{k}: {v}" for k, v in row["cells"].items()) for row in rows
@@ -75,16 +65,12 @@ def register(server: MCPServer[Any], app: App) -> None:
         return both("\n\n".join(lines) or note, {"rows": rows, "note": note})
 
 
-def _clamp(value: int, high: int) -> int:
-    return min(max(value, 1), high)
-
-
 def _budget(tokens: int) -> int:
     return min(max(tokens, 200), _MAX_TOKENS)
 
 
-def _search_text(answer: Answer, note: str) -> str:
-    parts = [f"mode: {answer.mode}" + (f" ({note})" if note else "")]
+def _search_text(answer: Answer) -> str:
+    parts = [f"mode: {answer.mode}" + (f" ({answer.note})" if answer.note else "")]
     for result in answer.results:
         sources = "; ".join(source.url or source.title for source in result.sources)
         commands = "\n".join(f"measure: {one.command}" for one in result.measurements)

@@ -103,7 +103,9 @@ def _register_typed(server: MCPServer[Any], app: App, tool: registry.Tool) -> No
     description = f"{tool.summary} Usually {tool.seconds:.0f} s; {tool.impact.value}. {_AFTERWARDS}"
     server.add_tool(call, name=name, title=tool.name, description=description, annotations=STARTS_WORK)
     schemas = params.json_schema(tool.params)["properties"]
-    server._tool_manager.get_tool(name).parameters["properties"].update(schemas)
+    registered = server._tool_manager.get_tool(name)
+    assert registered is not None
+    registered.parameters["properties"].update(schemas)
 
 
 def _start(
@@ -114,7 +116,7 @@ def _start(
     agreed: ElicitationResult[Consent],
     context: Context[Any, Any],
 ) -> CallToolResult:
-    parsed = params.parse(tool.params, values)
+    parsed: object = params.parse(tool.params, values)
     plan = _brief(tool) | {"arguments": dict(values)}
     if not (isinstance(agreed, AcceptedElicitation) and agreed.data.run):
         if can_ask(context):

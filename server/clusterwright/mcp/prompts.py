@@ -26,12 +26,12 @@ def register(server: MCPServer[Any], app: App) -> None:
             f"Find out why this happens: {symptom}.{where}\n\n"
             "1. Call `search` with the symptom or log line as it is, then once for each cause that the passages name.\n"
             "2. Say which causes fit and which a measurement would tell apart; quote passages with their source.\n"
-            "3. Offer the measurement that separates them best, with duration and impact; run it when the user agrees.\n"
+            "3. Offer the measurement that separates them best, with duration and impact; run it if the user agrees.\n"
             "4. Read the report: status, findings, what was skipped. Skipped is no pass, and `unknown` is no verdict.\n"
             "5. Answer with the cause, the evidence (figure, ceiling, source), the next step, and what is still open."
         )
 
-    @server.completion()
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
     async def complete(
         ref: PromptReference | ResourceTemplateReference,
         argument: CompletionArgument,
@@ -45,7 +45,7 @@ def _names(app: App, argument: str) -> list[str]:
     if argument == "hardware":
         return [row["name"] for row in tables.rows("accelerators")]
     if argument == "chapter":
-        return [chapter.id for chapter in app.searcher.chapters()]
+        return [chapter.id for chapter in app.book]
     if argument == "tool":
         return list(registry.tools())
     return []

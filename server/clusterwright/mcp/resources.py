@@ -7,6 +7,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 
 from clusterwright import jobs
 from clusterwright.errors import UserError
+from clusterwright.knowledge.lookup import page as lookup_page
 from clusterwright.mcp.app import App
 
 
@@ -16,13 +17,13 @@ def register_chapters(server: MCPServer[Any], app: App) -> None:
     @server.resource("clusterwright://chapters", title="List of chapters", mime_type="text/markdown")
     def chapters() -> str:
         """Every chapter with its id and summary."""
-        return "\n".join(f"- {one.id}: {one.title}. {one.summary}" for one in app.searcher.chapters())
+        return "\n".join(f"- {one.id}: {one.title}. {one.summary}" for one in app.book)
 
     @server.resource("clusterwright://chapter/{part}/{chapter}", title="A chapter", mime_type="text/markdown")
     def chapter(part: str, chapter: str) -> str:
         """A chapter by its id."""
         try:
-            return app.searcher.read(f"{part}/{chapter}").text
+            return lookup_page(app.book, f"{part}/{chapter}").text
         except UserError as error:
             raise ResourceNotFoundError(str(error)) from error
 
@@ -34,9 +35,6 @@ def register_reports(server: MCPServer[Any]) -> None:
     def report(job: str) -> str:
         """The report of a job."""
         try:
-            found = jobs.report(job)
+            return jobs.report(job).to_json()
         except UserError as error:
             raise ResourceNotFoundError(str(error)) from error
-        if found is None:
-            raise ResourceNotFoundError(f"{job} has no report yet")
-        return found.to_json()

@@ -41,10 +41,13 @@ class Server(MCPServer[None]):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
-            raise _one_line(name, error) from error
+            if (mended := _one_line(name, error)) is None:
+                raise
+            raise mended from error
 
 
-def _one_line(name: str, error: ToolError) -> ToolError:
+def _one_line(name: str, error: ToolError) -> ToolError | None:
+    """What the caller can mend, in one line; None for a failure that is ours."""
     cause = error.__cause__
     if isinstance(cause, ValidationError):
         first = cause.errors()[0]
@@ -52,7 +55,7 @@ def _one_line(name: str, error: ToolError) -> ToolError:
         return ToolError(f"{name}: {where}: {first['msg'].lower()}")
     if isinstance(cause, (UserError, CannotRun)):
         return ToolError(f"{name}: {cause}")
-    return error
+    return None
 
 
 def _near(name: str, known: Any) -> str:

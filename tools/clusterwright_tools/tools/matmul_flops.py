@@ -68,7 +68,7 @@ def matmul_flops(params: MatmulParams, progress: Progress) -> Report | None:
     The best rate compares with published MAMF tables (single products, rested, cache flushed, mean of 100 after 50
     warm-ups). The sustained rate is what back-to-back work, such as training, meets at the power limit.
     """
-    listed = [(str(parse_shape(text)), parse_shape(text)) for text in params.shapes] + linear_shapes(params)
+    listed = [("", parse_shape(text)) for text in params.shapes] + linear_shapes(params)
     launch = distributed.launcher()
     cpu = environment.use_cpu()
     index = None if cpu else launch.local_rank
