@@ -2,6 +2,10 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 _SAYS = {
     "waiting": "another process is building the index; waiting for it",
@@ -15,11 +19,14 @@ _SAYS = {
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None]]:
     """A progress for `build`."""
-    from rich.console import Console
-
-    status = Console(stderr=True).status("")
+    status: Status | None = None
 
     def show(stage: str, done: int, total: int) -> None:
+        nonlocal status
+        if status is None:
+            from rich.console import Console
+
+            status = Console(stderr=True).status("")
         counted = f" {done}/{total}" if total > 1 else ""
         status.update(_SAYS[stage] + counted)
         if stage == "switching":
@@ -30,4 +37,5 @@ def progress() -> Iterator[Callable[[str, int, int], None]]:
     try:
         yield show
     finally:
-        status.stop()
+        if status:
+            status.stop()

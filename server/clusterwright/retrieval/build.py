@@ -126,7 +126,7 @@ def _write_corpus(
         truncated=truncated,
         files={},
     )
-    return corpus.write(folder, chunks, vectors, made)
+    return corpus.write(folder, book, chunks, vectors, made)
 
 
 def _vectors(version: Path) -> tuple[list[str], "corpus.Rows"]:

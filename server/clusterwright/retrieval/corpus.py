@@ -1,11 +1,12 @@
 """Chunks, their vectors and a manifest: the truth from which the lexical and the dense index are built.
 
-manifest.json    what this was made of and with, and the checksums of the other two
+manifest.json    what this was made of and with, and the checksums of the others
 chunks.jsonl     one chunk a line: its id, and the text that was embedded
 vectors.npy      float16, one unit vector a chunk, in the same order
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from clusterwright import __version__
 from clusterwright.errors import UserError
+from clusterwright.knowledge.chapters import Chapter
 from clusterwright.retrieval import REBUILD, chunks
 from clusterwright.retrieval.chunks import Chunk
 from clusterwright.retrieval.embedder import Embeds
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from clusterwright.knowledge.chapters import Chapter
+    import pydantic
 
     Rows = np.ndarray[Any, np.dtype[Any]]
 
@@ -72,7 +73,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def cut(chapters: Iterable["Chapter"]) -> list[Chunk]:
+def cut(chapters: Iterable[Chapter]) -> list[Chunk]:
     """All chunks of all chapters, in their order."""
     count = chunks.word_pieces()
     return [
@@ -96,7 +97,9 @@ def embed(texts: Sequence[str], embedder: Embeds, known: Mapping[str, "Rows"], a
     return np.stack([vectors[content_hash(text)] for text in texts]), truncated
 
 
-def write(folder: Path, cut_chunks: Sequence[Chunk], vectors: "Rows", made: Manifest) -> Manifest:
+def write(
+    folder: Path, book: Sequence[Chapter], cut_chunks: Sequence[Chunk], vectors: "Rows", made: Manifest
+) -> Manifest:
     """Write a corpus; return its manifest with the checksums. That comes last, so a corpus with one is complete."""
     import numpy as np
 
@@ -104,7 +107,8 @@ def write(folder: Path, cut_chunks: Sequence[Chunk], vectors: "Rows", made: Mani
     lines = (json.dumps({"id": chunk.id, "text": chunk.embedded}, ensure_ascii=False) for chunk in cut_chunks)
     (folder / "chunks.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     np.save(folder / "vectors.npy", vectors)
-    files = {name: _sha256(folder / name) for name in ("chunks.jsonl", "vectors.npy")}
+    (folder / "chapters.json").write_bytes(_book().dump_json(tuple(book)))
+    files = {name: _sha256(folder / name) for name in ("chapters.json", "chunks.jsonl", "vectors.npy")}
     made = dataclasses.replace(made, files=files)
     record = json.dumps(dataclasses.asdict(made), indent=2)
     (folder / "manifest.json").write_text(f"{record}\n", encoding="utf-8")
@@ -140,6 +144,19 @@ def read(folder: Path) -> tuple[list[tuple[str, str]], "Rows"]:
     return texts, vectors
 
 
+def chapters(folder: Path) -> tuple[Chapter, ...]:
+    """The chapters of a corpus.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    try:
+        return _book().validate_json((folder / "chapters.json").read_bytes())
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(f"the index in {folder} is damaged ({reason}); {REBUILD}") from error
+
+
 def known_vectors(folder: Path, weights: str) -> dict[str, "Rows"]:
     """Vectors by content hash, if the folder holds an undamaged corpus of the same weights."""
     found = manifest(folder)
@@ -158,6 +175,13 @@ def damage(folder: Path, found: Manifest) -> str:
         if _sha256(file) != expected:
             return f"{name} does not match its checksum"
     return ""
+
+
+@functools.cache
+def _book() -> "pydantic.TypeAdapter[tuple[Chapter, ...]]":
+    import pydantic
+
+    return pydantic.TypeAdapter(tuple[Chapter, ...])
 
 
 def _sha256(file: Path) -> str:

@@ -19,7 +19,7 @@ class Opened:
     """
 
     def __init__(self, root: Path, knowledge: str, version: Path | None):
-        book = chapters.load(root)
+        book = corpus.chapters(version) if version else chapters.load(root)
         self.knowledge = knowledge
         self.sections: dict[str, tuple[Chapter, Section]] = {
             section.id: (chapter, section) for chapter in book for section in chapter.sections

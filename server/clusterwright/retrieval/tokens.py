@@ -7,6 +7,7 @@
 "Whole" means without separators, so that `sm_90`, `sm-90` and `sm90`, or all-reduce and allreduce, are one term.
 """
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -33,6 +34,7 @@ _SEPARATORS = re.compile(r"[-_.:+]+")
 _HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _PLURAL_MODEL = re.compile(r"[a-z]+\d+s")
 _UNITS = frozenset(re.findall(r"\w+", "b kb mb gb tb kib mib gib tib gbps gbit mhz ghz ms us ns s w kw tflops pflops"))
+_GAPS = frozenset((" ", "#", "\u00a0"))
 _LETTER = re.compile("[a-z]")
 _VOWEL = re.compile("[aeiouy]")
 
@@ -68,23 +70,19 @@ def stem(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in order and with repetitions. Stop words are left out."""
-    return [
-        stem(term) for term in _terms(text) if term not in STOP_WORDS and (len(term) > 1 or not _LETTER.match(term))
-    ]
-
-
-def _terms(text: str) -> Iterator[str]:
     text = _TIMES.sub(r"\1x ", _THOUSANDS.sub("", _APOSTROPHE.sub("", text)))
+    found: list[str] = []
     before, end = "", -1
     for match in _COMPOUND.finditer(text):
         compound = match.group()
-        yield from _split(compound)
+        found += _split(compound)
         word = compound.strip("_").lower()
-        if text[end : match.start()] in (" ", "#", "\u00a0") and _belong_together(before, word):
-            yield before + word
+        if text[end : match.start()] in _GAPS and _belong_together(before, word):
+            found.append(before + word)
         before, end = word, match.end()
     for run in _CJK_RUN.findall(text):
-        yield from (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+        found += (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+    return found
 
 
 def _belong_together(before: str, word: str) -> bool:
@@ -94,17 +92,22 @@ def _belong_together(before: str, word: str) -> bool:
     return word in _UNITS and before.replace(".", "").isdigit()
 
 
-def _split(compound: str) -> Iterator[str]:
+@functools.lru_cache(maxsize=1 << 16)
+def _split(compound: str) -> tuple[str, ...]:
+    """A word, or the whole and the parts of an identifier, without stop words and single letters, stemmed."""
+    lowered = (part.lower() for part in _whole_and_parts(compound))
+    return tuple(stem(part) for part in lowered if part not in STOP_WORDS and not _LETTER.fullmatch(part))
+
+
+def _whole_and_parts(compound: str) -> Iterator[str]:
     parts = [part for part in _SEPARATORS.split(compound) if part]
-    if len(parts) > 1:
-        number = all(part.isdigit() for part in parts)
-        if number:
-            yield compound.lower()
-            return
-        if len(parts) <= 8:
-            yield "".join(parts).lower()
+    if len(parts) > 1 and all(part.isdigit() for part in parts):
+        yield compound
+        return
+    if 1 < len(parts) <= 8:
+        yield "".join(parts)
     for part in parts:
-        yield part.lower()
+        yield part
         humps = _HUMPS.findall(part)
         if len(humps) > 1 and min(map(len, humps)) >= 3:
-            yield from (hump.lower() for hump in humps)
+            yield from humps
