@@ -1,8 +1,9 @@
 """Chunks, their vectors and a manifest: the truth from which the lexical and the dense index are built.
 
-manifest.json    what this was made of and with, and the checksums of the others
-chunks.jsonl     one chunk a line: its id, and the text that was embedded
-vectors.npy      float16, one unit vector a chunk, in the same order
+    manifest.json    what this was made of and with, and the checksums of the others
+    chapters.json    the chapters as they were read, so that opening an index parses no Markdown
+    chunks.jsonl     one chunk a line: its id, and the text that was embedded
+    vectors.npy      float16, one unit vector a chunk, in the same order
 """
 
 import dataclasses
