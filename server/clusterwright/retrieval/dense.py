@@ -1,5 +1,6 @@
 """The dense index: vectors in Chroma, on disk, or on a server that a team shares. Chroma embeds nothing itself."""
 
+import functools
 import urllib.parse
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,14 +55,14 @@ class Dense:
     def count(self) -> int:
         """How many vectors there are."""
         try:
-            return int(self._collection().count())
+            return int(self._collection.count())
         except self._errors as error:
             raise self._broken(error) from error
 
     def search(self, vector: "Rows", limit: int) -> list[tuple[str, float]]:
         """The ids nearest to a vector with their cosine similarity, best first."""
         try:
-            found = self._collection().query(query_embeddings=[vector], n_results=limit, include=["distances"])
+            found = self._collection.query(query_embeddings=[vector], n_results=limit, include=["distances"])
         except self._errors as error:
             raise self._broken(error) from error
         return [(id, 1.0 - float(far)) for id, far in zip(found["ids"][0], found["distances"][0], strict=True)]
@@ -70,6 +71,7 @@ class Dense:
         """Let go of the files."""
         self._client.close()
 
+    @functools.cached_property
     def _collection(self) -> Any:
         return self._client.get_collection(self._name, embedding_function=None)
 

@@ -42,6 +42,8 @@ class Opened:
 
     def close(self) -> None:
         """Let the version go."""
+        if self._dense:
+            self._dense.close()
         if self._held:
             self._held.close()
 
@@ -67,6 +69,12 @@ class DenseIndex:
         if self._error:
             raise UserError(str(self._error)) from self._error
         return self._dense
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._thread.join()
+        if self._dense:
+            self._dense.close()
 
     def _open(self, version: Path, url: str) -> None:
         try:
