@@ -3,12 +3,14 @@
 import asyncio
 import os
 import sys
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import click
 
 from clusterwright.errors import UserError
 
+T = TypeVar("T")
 _QUESTION = "training job hangs at start: some ranks never joined"
 _WAIT = 50
 
@@ -17,7 +19,18 @@ _WAIT = 50
 @click.option("--question", default=_QUESTION, show_default=True, help="What to ask.")
 def demo(question: str) -> None:
     """Show the main job once: a question, its passages, the measurement, the verdict and what it cites."""
-    asyncio.run(_demo(question))
+    run_client(_demo(question))
+
+
+def run_client(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that holds an MCP client; what the user can mend comes out of the client's groups of errors."""
+    try:
+        return asyncio.run(work)
+    except* UserError as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None
 
 
 async def _demo(question: str) -> None:

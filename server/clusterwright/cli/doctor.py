@@ -1,6 +1,5 @@
 """`clusterwright doctor`: is everything in place, and what to do where it is not."""
 
-import asyncio
 import importlib.metadata
 import json
 import platform
@@ -27,7 +26,7 @@ def doctor(as_json: bool) -> None:
         "chapters": _chapters,
         "embedding model": _model,
         "index": _index,
-        "server": lambda: asyncio.run(_round_trip()),
+        "server": lambda: _server(),
     }
     results = []
     for name, check in checks.items():
@@ -91,6 +90,12 @@ def _index() -> str:
         raise UserError(f"{problems[0]}; rebuild it: clusterwright index build --force")
     stale = not versions.fresh(version, corpus.fingerprint(paths.shipped("knowledge")), settings.embedding.model)
     return f"{version.name} is sound" + (", but older than the chapters; the next search renews it" if stale else "")
+
+
+def _server() -> str:
+    from clusterwright.cli.demo import run_client
+
+    return run_client(_round_trip())
 
 
 async def _round_trip() -> str:

@@ -19,7 +19,6 @@ from clusterwright.errors import UserError
 @click.option("--allow-host", multiple=True, metavar="HOST:PORT", help="A further accepted Host header. Repeatable.")
 def serve(address: str | None, toolsets: str, read_only: bool, allow_load: bool, allow_host: tuple[str, ...]) -> None:
     """Serve search, measurements and jobs to an agent."""
-    from clusterwright.mcp import http
     from clusterwright.mcp.app import App, parse_toolsets
     from clusterwright.mcp.server import build
 
@@ -30,6 +29,8 @@ def serve(address: str | None, toolsets: str, read_only: bool, allow_load: bool,
     if address is None:
         asyncio.run(_stdio(build(app)))
         return
+    from clusterwright.mcp import http
+
     host, port = http.parse_address(address)
     secret, file = http.token()
     where = f"the token is in {file}" if file else f"the token is that of {http.TOKEN}"

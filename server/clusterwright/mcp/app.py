@@ -1,14 +1,20 @@
-"""What the server's tools share: the configuration, the searcher, and what this server may do."""
+"""What the server's tools share: the configuration, the searcher, and what this server may do.
+
+What answers is imported on first use: a client waits for the handshake, and that needs none of it.
+"""
 
 import functools
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from clusterwright import paths
 from clusterwright.config import Config
 from clusterwright.errors import UserError
-from clusterwright.knowledge import chapters
-from clusterwright.knowledge.chapters import Chapter
-from clusterwright.retrieval.search import Searcher
+
+if TYPE_CHECKING:
+    from clusterwright.knowledge.chapters import Chapter
+    from clusterwright.knowledge.lookup import Page
+    from clusterwright.retrieval.search import Searcher
 
 TOOLSETS = ("knowledge", "jobs", "measure")
 
@@ -22,14 +28,28 @@ class App:
     read_only: bool = False
 
     @functools.cached_property
-    def book(self) -> tuple[Chapter, ...]:
-        """The chapters, read on first use."""
+    def book(self) -> "tuple[Chapter, ...]":
+        """The chapters."""
+        from clusterwright.knowledge import chapters
+
         return chapters.load(paths.shipped("knowledge"))
 
     @functools.cached_property
-    def searcher(self) -> Searcher:
-        """Made on first use, so that the first reply of the server does not wait for it."""
+    def searcher(self) -> "Searcher":
+        """The index, with whatever of it is ready."""
+        from clusterwright.retrieval.search import Searcher
+
         return Searcher(self.config)
+
+    def page(self, id: str) -> "Page":
+        """A section or chapter by its id.
+
+        Raises:
+            UserError: there is none.
+        """
+        from clusterwright.knowledge import lookup
+
+        return lookup.page(self.book, id)
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:

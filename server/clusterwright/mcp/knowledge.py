@@ -1,15 +1,16 @@
 """The knowledge tools: search, read, lookup."""
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcp.server import MCPServer
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from clusterwright.knowledge import lookup as lookups
 from clusterwright.mcp.app import App
 from clusterwright.mcp.results import READ_ONLY, both
-from clusterwright.retrieval.search import Answer
+
+if TYPE_CHECKING:
+    from clusterwright.retrieval.search import Answer
 
 _MAX_TOKENS = 12_000
 
@@ -41,7 +42,7 @@ def register(server: MCPServer[Any], app: App) -> None:
         max_tokens: Annotated[int, Field(description=f"Budget, at most {_MAX_TOKENS}")] = 6000,
     ) -> CallToolResult:
         """Read a section, or a whole chapter with the list of its sections, by its id."""
-        page = lookups.page(app.book, id).to_dict()
+        page = app.page(id).to_dict()
         size = 4 * _budget(max_tokens)
         whole = page["text"]
         page["text"] = whole[offset : offset + size]
@@ -57,7 +58,9 @@ def register(server: MCPServer[Any], app: App) -> None:
         limit: Annotated[int, Field(ge=1, le=20, description="Rows to return")] = 5,
     ) -> CallToolResult:
         """Exact figures with their source: accelerators, interconnects, Xid codes, variables, thresholds, terms."""
-        rows = [row.to_dict() for row in lookups.rows(name, limit)]
+        from clusterwright.knowledge.lookup import rows as look_up
+
+        rows = [row.to_dict() for row in look_up(name, limit)]
         note = "" if rows else f"no row for {name!r}; try search"
         lines = [
             f"{row['table']}: {row['key']}: " + "; ".join(f"{k}: {v}" for k, v in row["cells"].items()) for row in rows
@@ -69,7 +72,7 @@ def _budget(tokens: int) -> int:
     return min(max(tokens, 200), _MAX_TOKENS)
 
 
-def _search_text(answer: Answer) -> str:
+def _search_text(answer: "Answer") -> str:
     parts = [f"mode: {answer.mode}" + (f" ({answer.note})" if answer.note else "")]
     for result in answer.results:
         sources = "; ".join(source.url or source.title for source in result.sources)

@@ -7,7 +7,6 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 
 from clusterwright import jobs
 from clusterwright.errors import UserError
-from clusterwright.knowledge.lookup import page as lookup_page
 from clusterwright.mcp.app import App
 
 
@@ -23,7 +22,7 @@ def register_chapters(server: MCPServer[Any], app: App) -> None:
     def chapter(part: str, chapter: str) -> str:
         """A chapter by its id."""
         try:
-            return lookup_page(app.book, f"{part}/{chapter}").text
+            return app.page(f"{part}/{chapter}").text
         except UserError as error:
             raise ResourceNotFoundError(str(error)) from error
 

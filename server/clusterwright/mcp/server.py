@@ -1,6 +1,7 @@
 """The server itself: the SDK's `MCPServer`, with errors that one line can mend, and our tools on it."""
 
 import difflib
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,6 +11,7 @@ from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import Tool
 from pydantic import ValidationError
 
 from clusterwright import __version__
@@ -23,6 +25,13 @@ Call = Callable[[str, dict[str, Any], Context[Any, Any] | None], Awaitable[Any]]
 
 class Server(MCPServer[None]):
     """An `MCPServer` that refuses unknown arguments by name and tells every mendable error in one line."""
+
+    async def list_tools(self) -> list[Tool]:
+        """The tools, each with a schema that says what `call_tool` does: other arguments are refused."""
+        listed = await super().list_tools()
+        for tool in listed:
+            tool.input_schema["additionalProperties"] = False
+        return listed
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         """Call a tool.
@@ -70,7 +79,7 @@ def build(app: App, verifier: TokenVerifier | None = None, auth: AuthSettings | 
     async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
         # In a thread of its own: a client's handshake must not wait for an index or a model.
         if "knowledge" in app.toolsets:
-            app.searcher.start()
+            threading.Thread(target=lambda: app.searcher.start(), daemon=True).start()
         yield
 
     server = Server(
