@@ -16,12 +16,14 @@ from dataclasses import dataclass
 
 from clusterwright_tools.gemm import Bench, Shape, Timing
 from clusterwright_tools.progress import Progress
+from clusterwright_tools.render import number
 from clusterwright_tools.report import spread
 
 _TILES = ((128, 256), (256, 128), (128, 128), (256, 256), (192, 128), (128, 192))
 _BURST = (2, 6)
 _RANDOM_UNTIL, _BRED_UNTIL, _RATED_UNTIL, _FINAL_UNTIL = 0.28, 0.5, 0.7, 0.95
 ROUNDS, PAUSE = 3, 0.5
+_TELL_SECONDS = 2.0
 _ELITE, _LEADERS, _FINALISTS = 24, 48, 6
 
 
@@ -82,7 +84,7 @@ class Outcome:
 
 def search(bench: Bench, space: Space, seconds: float, seed: int, progress: Progress) -> Outcome:
     """Find the fastest shape in about `seconds`; stops early, with what it has, when `progress` says so."""
-    begin = time.monotonic()
+    begin, told = time.monotonic(), 0.0
     rng = random.Random(seed)
 
     def left(share: float) -> bool:
@@ -94,9 +96,15 @@ def search(bench: Bench, space: Space, seconds: float, seed: int, progress: Prog
                 return
             if shape not in into:
                 into[shape] = spread(bench.boost(shape, *protocol).rates).p50 if protocol else bench.boost(shape).rate
-                if len(into) % (200 if protocol else 20) == 0:
-                    done = (time.monotonic() - begin) / seconds
-                    progress.say(f"{len(into)} shapes, the best {max(into.values()):.0f} TFLOPS", 0.9 * done)
+                tell(into)
+
+    def tell(rates: dict[Shape, float]) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= _TELL_SECONDS:
+            told = now
+            best = number(max(rates.values()))
+            progress.say(f"{len(rates)} shapes, the best {best} TFLOPS", 0.9 * min(1.0, (now - begin) / seconds))
 
     bursts: dict[Shape, float] = {}
     rate(iter(lambda: space.draw(rng), None), bursts, _RANDOM_UNTIL, *_BURST)
@@ -104,7 +112,7 @@ def search(bench: Bench, space: Space, seconds: float, seed: int, progress: Prog
     rated: dict[Shape, float] = {}
     rate(iter(_best(bursts, _LEADERS)), rated, _RATED_UNTIL)
     rate(_bred(space, rated, rng), rated, _RATED_UNTIL)
-    final: dict[Shape, list[Timing]] = {shape: [] for shape in _best(rated, _FINALISTS)}
+    final: dict[Shape, list[Timing]] = {shape: [] for shape in _best(rated, 1 if progress.stopped else _FINALISTS)}
     while left(_FINAL_UNTIL) or min(map(len, final.values())) < (1 if progress.stopped else ROUNDS):
         for shape in final:
             final[shape].append(bench.boost(shape, pause=PAUSE))

@@ -123,7 +123,8 @@ def _searched(
     left = params.seconds - (time.monotonic() - begin)
     seconds = min(max(0.5, 0.9 * left, _SUSTAINED_SHARE * params.seconds), 12)
     progress.say(f"{dtype} {shape}: back to back for {seconds:.0f} s", 0.9)
-    return Measured(dtype, "", boost, bench.sustained(shape, seconds), bench.error(shape), found.tried)
+    sustained = None if progress.stopped else bench.sustained(shape, seconds)
+    return Measured(dtype, "", boost, sustained, bench.error(shape), found.tried)
 
 
 def _exact(
