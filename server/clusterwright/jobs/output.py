@@ -70,8 +70,11 @@ def printable(text: str) -> str:
 
 def tool_line(text: str) -> str:
     """The line in which the measurement itself says why it cannot be made (rank 0's first), '' where there is none."""
-    lines = (_RANK.sub("", line) for line in text.splitlines())
-    told = [line.removeprefix(_TOOL) for line in lines if line.startswith(_TOOL)]
+    told = []
+    for line in (_RANK.sub("", line) for line in text.splitlines()):
+        # Ranks share one pipe: a message may follow what another rank wrote, but not stand in a traceback's source.
+        if not line.startswith(" "):
+            told += line.split(_TOOL)[1:]
     return next((line for line in told if not line.startswith("rank ")), told[0] if told else "")
 
 

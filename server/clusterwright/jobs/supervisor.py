@@ -186,7 +186,9 @@ def _record(run: _Run, now: float) -> None:
     """Write down the descendants for a sweep after our own death; also the sign of life for other hosts."""
     if now < run.record_at:
         return
-    files.write(run.folder / files.PROCESSES, sorted(run.members()))
+    # A full disk must not end the measurement.
+    with contextlib.suppress(OSError):
+        files.write(run.folder / files.PROCESSES, sorted(run.members()))
     # Reading the process table of a large node takes long: never more than a hundredth of one core.
     run.record_at = now + max(_RECORD, 100 * (time.monotonic() - now))
 
