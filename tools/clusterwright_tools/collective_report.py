@@ -88,8 +88,7 @@ def _median(point: Point) -> float:
 
 
 def _can_judge(point: Point, wire: Wire | str) -> bool:
-    known = isinstance(wire, Wire) and wire.low is not None
-    return known and point.op in _JUDGED and point.nbytes >= tables.threshold("busbw-judge-bytes")
+    return isinstance(wire, Wire) and point.op in _JUDGED and point.nbytes >= tables.threshold("busbw-judge-bytes")
 
 
 def _metrics(points: list[Point], wire: Wire | str, size: int) -> Iterator[Metric]:
@@ -123,8 +122,8 @@ def _metrics(points: list[Point], wire: Wire | str, size: int) -> Iterator[Metri
 def _expected(point: Point, wire: Wire | str) -> Expected | None:
     if not isinstance(wire, Wire) or not _can_judge(point, wire):
         return None
-    low, high = (None if share is None else share * wire.gb_s for share in (wire.low, wire.high))
-    return Expected(wire.source, low, high)
+    high = None if wire.high is None else wire.high * wire.gb_s
+    return Expected(wire.source, wire.low * wire.gb_s, high)
 
 
 def _series(points: list[Point], size: int) -> Iterator[Series]:
@@ -138,7 +137,7 @@ def _series(points: list[Point], size: int) -> Iterator[Series]:
 def _remarks(point: Point, wire: Wire, size: int, judged: bool) -> Iterator[Finding]:
     rate = busbw(point, size, _median(point))
     what = f"{point.op} busbw {rate:.1f} GB/s at {human_bytes(point.nbytes)}"
-    if judged and wire.low is not None and rate < wire.low * wire.gb_s:
+    if judged and rate < wire.low * wire.gb_s:
         evidence = (
             f"{what}, {rate / wire.gb_s:.0%} of the {wire.gb_s:g} GB/s of {wire.name}; {wire.low:.0%} is expected"
         )
@@ -190,9 +189,6 @@ def _cpu_gloo() -> Finding:
 def _not_judged(wire: Wire | str, largest: Mapping[str, Point], judged: list[Point]) -> Iterator[Skipped]:
     if isinstance(wire, str):
         yield Skipped("comparison with the wire rate", wire)
-        return
-    if wire.low is None:
-        yield Skipped("comparison with the wire rate", f"no expected share of {wire.name} is known")
         return
     for op, point in largest.items():
         if op not in _JUDGED:

@@ -11,12 +11,12 @@ from clusterwright_tools import tables
 
 @dataclass(frozen=True)
 class Wire:
-    """A wire rate in GB/s per direction, and the fractions of it that a healthy all-reduce reaches where known."""
+    """A wire rate in GB/s per direction, and the fractions of it between which a healthy all-reduce lies."""
 
     name: str
     gb_s: float
     source: str
-    low: float | None = None
+    low: float
     high: float | None = None
 
 
@@ -45,7 +45,7 @@ def wire(hellos: Sequence[Mapping[str, Any]]) -> Wire | str:
         link["name"],
         float(link["gb_s_per_direction"]),
         link["source"],
-        tables.number(link, "expected_busbw_low_fraction"),
+        tables.number(link, "expected_busbw_low_fraction") or tables.threshold("busbw-fraction-low"),
         tables.number(link, "expected_busbw_high_fraction"),
     )
 

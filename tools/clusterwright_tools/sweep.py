@@ -130,7 +130,7 @@ def _jobs(op: str, plan: Plan, free: int, begin: float, found: Swept, size: int)
     job = {"op": op, "nbytes": fitting[0], "warmup": 0, "iterations": 1, "sample": False, "record": False, "done": 0.0}
     yield job
     estimate = found.points.pop().seconds[0]
-    at_most = plan.seconds * _SHARE_OF_ONE_SIZE / len(plan.ops)
+    at_most = min(plan.seconds * _SHARE_OF_ONE_SIZE / len(plan.ops), plan.deadline / 4)
     for number, nbytes in enumerate(fitting):
         if found.stopped:
             found.skipped.append(Skipped(f"{op} from {human_bytes(nbytes)} on", "stopped"))

@@ -88,7 +88,7 @@ class World:
     def hellos(self) -> Mapping[int, Mapping[str, Any]]:
         """What every rank that came told about itself."""
         came, store = [rank for rank in range(self.size) if rank not in self.roll.missing], self.roll.store
-        if store is None or len(self.roll.present) == len(came):
+        if store is None or self._gone or len(self.roll.present) == len(came):
             return self.roll.present
         task = Task(lambda: store.values("roll", came), self._wake)
         return task.result if task.wait(GRACE) and task.returned else self.roll.present
@@ -145,7 +145,7 @@ class World:
             return min(end, soon) - time.monotonic()
 
         task = Task(lambda: store.meet(name, value, problem, left, self.ranks, everywhere), self._wake)
-        self._done(task, max(0.0, end - time.monotonic()) + 2 * GRACE)
+        self._done(task, max(0.0, end - time.monotonic()) + GRACE)
         self.lost |= set(task.result.missing)
         return task.result
 
