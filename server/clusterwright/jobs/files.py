@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,6 @@ def read(path: Path) -> Any:
 
 def write(path: Path, data: Any) -> None:
     """Write JSON beside `path` and rename it, so that no reader sees half of it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     partial.write_text(json.dumps(data), encoding="utf-8")
     partial.replace(path)

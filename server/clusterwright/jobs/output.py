@@ -82,9 +82,15 @@ def crash_line(text: str) -> str:
     """How it crashed: the rank that torchrun saw killed, or the last exception that is not torchrun's own; else ''."""
     if killed := _KILLED.findall(text):
         rank, number = killed[-1]
-        return f"rank {rank} was killed by {signal.Signals(int(number)).name}"
+        return f"rank {rank} was killed by {signal_name(int(number))}"
     thrown = _exceptions([_RANK.sub("", line) for line in text.splitlines()])
     return next((f"crashed: {line}" for line in reversed(thrown) if ".elastic." not in line.split(":")[0]), "")
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL` for 9; real-time signals have no name."""
+    known = {one.value: one.name for one in signal.Signals}
+    return known.get(number, f"signal {number}")
 
 
 def _exceptions(lines: list[str]) -> list[str]:

@@ -54,8 +54,8 @@ def create(
     try:
         folder.mkdir(mode=0o700)
         files.write(folder / files.SPEC, {**spec, "here": processes.here(), "created": time.time()})
-        files.write(folder / files.STATE, {"state": State.QUEUED})
         with (folder / files.TROUBLE).open("wb") as trouble:
+            files.write(folder / files.STATE, {"state": State.QUEUED})
             # It detaches and leaves at once. -P keeps the folder that it runs in off its path.
             subprocess.run(
                 [sys.executable, "-P", "-m", "clusterwright.jobs.supervisor", str(folder)],

@@ -26,7 +26,7 @@ from typing import Any
 
 from clusterwright.jobs import files, processes
 from clusterwright.jobs.files import State
-from clusterwright.jobs.output import Log, crash_line, read, tool_line
+from clusterwright.jobs.output import Log, crash_line, read, signal_name, tool_line
 from clusterwright.jobs.processes import Process
 from clusterwright_tools.progress import PROGRESS_FILE, STOP_FILE
 
@@ -178,7 +178,7 @@ def _complaint(folder: Path, code: int | None) -> str:
     text = read(folder)
     if told := tool_line(text):
         return told
-    death = f"killed by {signal.Signals(-code).name}" if code and code < 0 else f"ended with exit code {code}"
+    death = f"killed by {signal_name(-code)}" if code and code < 0 else f"ended with exit code {code}"
     return f"{crash_line(text) or death}; see: clusterwright job log {folder.name}"
 
 

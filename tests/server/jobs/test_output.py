@@ -70,3 +70,8 @@ def test_a_crash_is_told_without_what_torchrun_adds() -> None:
     assert output.crash_line(_TORCHRUN) == "crashed: RuntimeError: boom"
     assert output.crash_line(_TORCHRUN + _KILLED) == "rank 3 was killed by SIGKILL"
     assert output.crash_line("all is well\n") == ""
+
+
+def test_signals_by_name() -> None:
+    assert output.signal_name(9) == "SIGKILL"
+    assert output.signal_name(40) == "signal 40"
