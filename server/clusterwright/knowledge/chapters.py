@@ -184,8 +184,10 @@ def measurement(line: str) -> Measurement:
     """
     name, *argv = shlex.split(line)
     tool = registry.find(name)
-    given = params.from_argv(tool.params, argv)
-    params.parse(tool.params, given)
+    named = params.from_argv(tool.params, argv)
+    parsed: object = params.parse(tool.params, named)
+    given = {key: getattr(parsed, key) for key in named}
+    given = {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
     return Measurement(name, given, shlex.join(["clusterwright", "run", name, *argv]), tool.seconds, tool.impact.value)
 
 
