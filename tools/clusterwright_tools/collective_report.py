@@ -145,9 +145,7 @@ def _remarks(point: Point, wire: Wire, size: int, judged: bool) -> Iterator[Find
         yield Finding("below-wire-rate", Severity.WARN, evidence, action, _LOW)
     if rate > wire.gb_s:
         evidence = f"{what} is above the wire rate of {wire.gb_s:g} GB/s"
-        action = (
-            "nothing: the reduction is done in the network (NVLS, SHARP) or by a tree, which sends less than a ring"
-        )
+        action = "nothing: NVLS, SHARP and trees send less than a ring, and an NVLink domain may span several nodes"
         yield Finding("above-wire-rate", Severity.INFO, evidence, action, _EXPECT)
     times, allowed = spread(point.seconds), tables.threshold("collective-spread")
     if times.p99 > times.p50 * (1 + allowed):

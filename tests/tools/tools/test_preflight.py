@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from clusterwright_tools import tables
 from clusterwright_tools.errors import CannotRun
 from clusterwright_tools.progress import Progress
 from clusterwright_tools.report import Report, Status
@@ -33,6 +34,10 @@ def impatient(tmp_path):
 @pytest.fixture
 def report(tmp_path):
     return lambda: Report.from_dict(json.loads((tmp_path / "report.json").read_text()))
+
+
+def test_the_default_deadline_is_that_of_the_table():
+    assert PreflightParams().deadline == tables.threshold("roll-call-deadline")
 
 
 def test_one_rank_is_refused(monkeypatch):
