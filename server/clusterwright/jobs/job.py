@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -92,6 +93,7 @@ def _bury(folder: Path, spec: Mapping[str, Any], state: Mapping[str, Any], why: 
             recorded = {Process(*one) for one in files.read(folder / files.PROCESSES)}
         if left := processes.sweep(recorded, folder / files.STOP):
             why += f"; these processes do not die: {', '.join(str(one.pid) for one in sorted(left))}"
+        shutil.rmtree(folder / files.RANKS, ignore_errors=True)
     if trouble := (folder / files.TROUBLE).read_text(errors="replace").strip():
         why += f" ({output.printable(trouble.splitlines()[-1])})"
     lost = {**state, "state": State.LOST, "reason": why, "ended": time.time()}

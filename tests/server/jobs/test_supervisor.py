@@ -100,10 +100,12 @@ def test_what_a_measurement_leaves_behind_is_ended(begin: Begin) -> None:
 def test_a_killed_supervisor_takes_the_job_with_it(begin: Begin) -> None:
     job = begin(_TREE)
     pids = written(job, "main", "one", "two", "three")
+    (job.folder / files.RANKS).mkdir()
     os.kill(supervisor_of(job), signal.SIGKILL)
     until(lambda: jobs.get(job.id).finished)
     job = jobs.get(job.id)
     assert (job.state, job.reason) == (State.LOST, "its supervisor was killed")
+    assert not (job.folder / files.RANKS).exists()
     assert running(pids) == []
 
 
