@@ -1,15 +1,18 @@
 """What a search gives back, and how it is fitted into the caller's budget."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clusterwright.knowledge.chapters import Chapter, Measurement, Section, Source
 from clusterwright.retrieval import tokens
+from clusterwright.retrieval.passages import passage
 
 RRF_K = 60
 _LEAST_TOKENS = 80
+_LONG_TOKENS = 1000
+_PASSAGE_TOKENS = 800
 
 Found = tuple[Chapter, Section, float]
 
@@ -57,35 +60,31 @@ def fuse(rankings: Iterable[Sequence[str]]) -> list[tuple[str, float]]:
     return sorted(scores.items(), key=lambda item: -item[1])
 
 
-def fit(found: Sequence[Found], limit: int, max_tokens: int) -> tuple[tuple[Result, ...], bool]:
-    """Whole sections in rank order while they fit, then one cut at a paragraph; and whether the budget cut anything."""
+def fit(
+    found: Sequence[Found], weights: Mapping[str, float], limit: int, max_tokens: int
+) -> tuple[tuple[Result, ...], bool]:
+    """Results in rank order within a budget, and whether the budget cut anything.
+
+    Sections come whole. Of one that is very long (a large table), or no longer fits, only the part that matches comes.
+    """
     results: list[Result] = []
     room = max_tokens
     for chapter, section, score in found[:limit]:
-        size = tokens.estimate(section.text)
-        if size > room and results and room < _LEAST_TOKENS:
+        if room < _LEAST_TOKENS:
             return tuple(results), True
-        text = section.text if size <= room else cut(section, room)
-        results.append(_result(chapter, section, score, text, truncated=size > room))
-        room -= size
-        if room <= 0:
-            return tuple(results), len(results) < len(found[:limit]) or results[-1].truncated
+        size = tokens.estimate(section.text)
+        whole = size <= min(room, _LONG_TOKENS)
+        text = section.text if whole else _passage(section, weights, min(room, _PASSAGE_TOKENS))
+        results.append(_result(chapter, section, score, text, truncated=not whole))
+        if size > room:
+            return tuple(results), True
+        room -= tokens.estimate(text)
     return tuple(results), False
 
 
-def cut(section: Section, max_tokens: int) -> str:
-    """The beginning of a section, cut after a paragraph that fits (never in a fence), and how to read on."""
-    kept: list[str] = []
-    fence = False
-    best = 1
-    for paragraph in section.text.split("\n\n"):
-        kept.append(paragraph)
-        fence ^= paragraph.count("```") % 2 == 1
-        if tokens.estimate("\n\n".join(kept)) > max_tokens:
-            break
-        if not fence:
-            best = len(kept)
-    return "\n\n".join((*kept[:best], f"[Cut to the budget. Read on: read {section.id}]"))
+def _passage(section: Section, weights: Mapping[str, float], room: int) -> str:
+    hint = f"[Only what matches. The whole section: read {section.id}]"
+    return f"{passage(section.text, weights, room - tokens.estimate(hint))}\n\n{hint}"
 
 
 def measurements(chapter: Chapter, section: Section) -> tuple[Measurement, ...]:

@@ -77,7 +77,7 @@ def verify(version: Path, url: str = "") -> list[str]:
     damage = corpus.damage(version, manifest)
     problems = [damage] if damage else []
     try:
-        found = lexical.Lexical.load(version / "lexical").count()
+        found = len(set(lexical.Lexical.load(version / "lexical").ids))
         if found != manifest.sections:
             problems.append(f"the lexical index holds {found} sections of {manifest.sections}")
     except UserError as error:
@@ -120,7 +120,7 @@ def _write_corpus(
         knowledge=knowledge,
         model=embedder.model,
         weights=weights,
-        sections=sum(len(chapter.sections) for chapter in book),
+        sections=len({chunk.section for chunk in chunks}),
         chunks=len(chunks),
         dimension=vectors.shape[1],
         truncated=truncated,

@@ -59,30 +59,34 @@ def split(chapter: Chapter, section: Section, count: Count) -> list[Chunk]:
     """The chunks of a section, with ids `<section id>@0`, `@1`, ..."""
     context = f"{' > '.join((chapter.title, *section.path))}\n{_shortened(chapter.summary, _SUMMARY, count)}\n"
     room = WINDOW - _SPECIAL - count(context)
-    pieces = [piece for block in _blocks(plain(section.text)) for piece in _cut(block, room, count)]
-    parts = _joined(pieces, "\n\n", room, count)
     return [
         Chunk(f"{section.id}@{number}", section.id, part, context + _shortened(part, room, count))
-        for number, part in enumerate(parts or [""])
+        for number, part in enumerate(parts(plain(section.text), room, count))
     ]
 
 
-@functools.cache
-def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table")
+def parts(text: str, room: int, count: Count) -> list[str]:
+    """A text in parts of at most `room`, as far as it may be cut."""
+    lines = text.splitlines()
+    blocks = ["\n".join(lines[start:end]).strip("\n") for start, end in ranges(text)]
+    pieces = [piece for block in blocks for piece in _cut(block, room, count)]
+    return _joined(pieces, "\n\n", room, count) or [""]
 
 
-def _blocks(text: str) -> list[str]:
-    """Paragraphs, list items, fences and tables, as they stand in the text."""
+def ranges(text: str) -> list[tuple[int, int]]:
+    """Where paragraphs, list items, fences and tables stand: first line, and the line after the last."""
     lines = text.splitlines()
     starts: set[int] = set()
     for token in _markdown().parse(text):
         outer = token.level == 0 and token.nesting >= 0
         if token.map and (outer or (token.type == "list_item_open" and token.level == 1)):
             starts.add(token.map[0])
-    cuts = [*sorted(starts), len(lines)]
-    blocks = ["\n".join(lines[start:end]).strip("\n") for start, end in itertools.pairwise(cuts)]
-    return [block for block in blocks if block.strip()]
+    return list(itertools.pairwise([*sorted(starts), len(lines)]))
+
+
+@functools.cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table")
 
 
 def _cut(block: str, room: int, count: Count) -> list[str]:

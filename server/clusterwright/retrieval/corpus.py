@@ -1,9 +1,9 @@
 """Chunks, their vectors and a manifest: the truth from which the lexical and the dense index are built.
 
-    manifest.json    what this was made of and with, and the checksums of the others
-    chapters.json    the chapters as they were read, so that opening an index parses no Markdown
-    chunks.jsonl     one chunk a line: its id, and the text that was embedded
-    vectors.npy      float16, one unit vector a chunk, in the same order
+manifest.json    what this was made of and with, and the checksums of the others
+chapters.json    the chapters as they were read, so that opening an index parses no Markdown
+chunks.jsonl     one chunk a line: its id, and the text that was embedded
+vectors.npy      float16, one unit vector a chunk, in the same order
 """
 
 import dataclasses
@@ -77,9 +77,8 @@ def content_hash(text: str) -> str:
 def cut(chapters: Iterable[Chapter]) -> list[Chunk]:
     """All chunks of all chapters, in their order."""
     count = chunks.word_pieces()
-    return [
-        chunk for chapter in chapters for section in chapter.sections for chunk in chunks.split(chapter, section, count)
-    ]
+    sections = ((chapter, section) for chapter in chapters for section in chapter.sections if section.text)
+    return [chunk for chapter, section in sections for chunk in chunks.split(chapter, section, count)]
 
 
 def embed(texts: Sequence[str], embedder: Embeds, known: Mapping[str, "Rows"], advance: Advance) -> tuple["Rows", int]:

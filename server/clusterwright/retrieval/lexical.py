@@ -1,13 +1,14 @@
 """The lexical index: BM25 (bm25s) over sections, with headings and titles counted more than once."""
 
+import json
 import logging
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clusterwright.errors import UserError
-from clusterwright.retrieval import REBUILD, tokens
-from clusterwright.retrieval.chunks import plain
+from clusterwright.retrieval import REBUILD, chunks, tokens
 
 if TYPE_CHECKING:
     from clusterwright.knowledge.chapters import Chapter, Section
@@ -17,31 +18,37 @@ HEADING_TIMES = 3
 TITLE_TIMES = 1
 EXPANSION_WEIGHT = 0.3
 MAX_TERMS = 40
+PART_TOKENS = 1000
 
 
 def index(book: Iterable["Chapter"]) -> "Lexical":
-    """Index all sections of all chapters, in their order."""
-    return Lexical.build(_document(chapter, section) for chapter in book for section in chapter.sections)
+    """Index all sections of all chapters; a heading without text is none."""
+    sections = ((chapter, section) for chapter in book for section in chapter.sections if section.text)
+    return Lexical.build(found for chapter, section in sections for found in _documents(chapter, section))
 
 
-def _document(chapter: "Chapter", section: "Section") -> list[str]:
-    """The terms of a section, weighted by repetition."""
-    heading = tokens.terms(" / ".join(section.path))
-    return tokens.terms(chapter.title) * TITLE_TIMES + heading * HEADING_TIMES + tokens.terms(plain(section.text))
+def _documents(chapter: "Chapter", section: "Section") -> Iterator[tuple[str, list[str]]]:
+    """The terms of a section, weighted by repetition; of a long one (a large table) in parts."""
+    context = tokens.terms(chapter.title) * TITLE_TIMES + tokens.terms(" / ".join(section.path)) * HEADING_TIMES
+    text = chunks.plain(section.text)
+    whole = tokens.estimate(text) <= PART_TOKENS
+    for part in [text] if whole else chunks.parts(text, PART_TOKENS, tokens.estimate):
+        yield section.id, context + tokens.terms(part)
 
 
 class Lexical:
-    """A BM25 index over numbered documents."""
+    """A BM25 index. `ids` names the section of each document; a section may have several."""
 
-    def __init__(self, bm25: Any):
-        self._bm25 = bm25
+    def __init__(self, bm25: Any, ids: Sequence[str]):
+        self._bm25, self.ids = bm25, ids
 
     @classmethod
-    def build(cls, documents: Iterable[list[str]]) -> "Lexical":
-        """Index documents, given as lists of terms; their numbers are their order."""
+    def build(cls, documents: Iterable[tuple[str, list[str]]]) -> "Lexical":
+        """Index documents, given as the id of their section and their terms."""
+        ids, terms = zip(*documents, strict=True)
         bm25 = _bm25s().BM25(k1=1.2, b=0.75, method="lucene")
-        bm25.index(list(documents), show_progress=False)
-        return cls(bm25)
+        bm25.index(list(terms), show_progress=False)
+        return cls(bm25, ids)
 
     @classmethod
     def load(cls, folder: Path) -> "Lexical":
@@ -51,20 +58,21 @@ class Lexical:
             UserError: it is damaged.
         """
         try:
-            return cls(_bm25s().BM25.load(str(folder), load_corpus=False))
+            ids = json.loads((folder / "ids.json").read_text(encoding="utf-8"))
+            bm25 = _bm25s().BM25.load(str(folder), load_corpus=False)
+            if len(ids) != int(bm25.scores["num_docs"]):
+                raise ValueError(f"{len(ids)} ids")
+            return cls(bm25, ids)
         except (OSError, ValueError, KeyError, EOFError) as error:
             raise UserError(f"the lexical index in {folder} is damaged ({error}); {REBUILD}") from error
 
     def save(self, folder: Path) -> None:
         """Write the index into a folder, made when missing."""
         self._bm25.save(str(folder), show_progress=False)
+        (folder / "ids.json").write_text(json.dumps(self.ids), encoding="utf-8")
 
-    def count(self) -> int:
-        """How many documents there are."""
-        return int(self._bm25.scores["num_docs"])
-
-    def search(self, terms: Sequence[str], expansion: Sequence[str], limit: int) -> list[int]:
-        """Numbers of the best documents, best first. Each shares a term with the query itself, not its expansion."""
+    def search(self, terms: Sequence[str], expansion: Sequence[str], limit: int) -> list[str]:
+        """The ids of the best sections, best first. Each shares a term with the query itself, not its expansion."""
         own = self._rarest(terms)
         if not own:
             return []
@@ -74,16 +82,23 @@ class Lexical:
         if related:
             scores = scores + EXPANSION_WEIGHT * self._bm25.get_scores(related)
         order = (-scores).argsort(kind="stable")[:limit]
-        return [int(number) for number in order if matched[number]]
+        return list(dict.fromkeys(self.ids[number] for number in order if matched[number]))
+
+    def weights(self, terms: Sequence[str]) -> dict[str, float]:
+        """How much each known term tells: its inverse document frequency."""
+        count = len(self.ids)
+        found = {term: self._frequency(term) for term in terms if term in self._bm25.vocab_dict}
+        return {term: math.log(1 + (count - df + 0.5) / (df + 0.5)) for term, df in found.items()}
 
     def _rarest(self, terms: Sequence[str]) -> list[str]:
         """The known terms, and of a long query those in the fewest documents."""
         known = [term for term in dict.fromkeys(terms) if term in self._bm25.vocab_dict]
-        if len(known) <= MAX_TERMS:
-            return known
-        starts = self._bm25.scores["indptr"]
-        ids = {term: self._bm25.vocab_dict[term] for term in known}
-        return sorted(known, key=lambda term: int(starts[ids[term] + 1] - starts[ids[term]]))[:MAX_TERMS]
+        return known if len(known) <= MAX_TERMS else sorted(known, key=self._frequency)[:MAX_TERMS]
+
+    def _frequency(self, term: str) -> int:
+        """In how many documents a known term is."""
+        number, starts = self._bm25.vocab_dict[term], self._bm25.scores["indptr"]
+        return int(starts[number + 1] - starts[number])
 
 
 def _bm25s() -> Any:

@@ -22,13 +22,12 @@ class Opened:
         book = corpus.chapters(version) if version else chapters.load(root)
         self.knowledge = knowledge
         self.sections: dict[str, tuple[Chapter, Section]] = {
-            section.id: (chapter, section) for chapter in book for section in chapter.sections
+            section.id: (chapter, section) for chapter in book for section in chapter.sections if section.text
         }
-        self.ids = list(self.sections)
         self.version = version
         self._held = versions.hold(version) if version else None
         self.words = Lexical.load(version / "lexical") if version else lexical.index(book)
-        if self.words.count() != len(self.ids):
+        if set(self.words.ids) != set(self.sections):
             raise UserError(f"the index in {version} is damaged (it holds other sections); {REBUILD}")
         self._dense: DenseIndex | None = None
         self._lock = threading.Lock()

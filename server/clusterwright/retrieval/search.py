@@ -90,7 +90,8 @@ class Searcher:
         max_tokens = _clamped("max_tokens", max_tokens, MIN_TOKENS, MAX_TOKENS, notes)
         trouble = self._build() if wait and mode != "lexical" else ""
         opened = self._look()
-        by_words, by_meaning = self._words(opened, asked), list[str]()
+        by_words = opened.words.search(asked.terms, asked.expansion, _CANDIDATES)
+        by_meaning: list[str] = []
         ran = mode
         if mode != "lexical":
             try:
@@ -101,13 +102,12 @@ class Searcher:
                 notes.append(f"lexical results only: {reason}")
                 ran = "lexical"
         ranked = fuse([by_meaning] if ran == "dense" else [by_words, by_meaning])
-        results, truncated = fit([(*opened.sections[id], score) for id, score in ranked], limit, max_tokens)
+        found = [(*opened.sections[id], score) for id, score in ranked]
+        weights = opened.words.weights(asked.terms)
+        results, truncated = fit(found, weights, limit, max_tokens)
         if not results:
             notes.append("nothing in the chapters matches this query")
         return Answer(query, ran, results, truncated, "; ".join(note for note in notes if note))
-
-    def _words(self, opened: Opened, asked: Query) -> list[str]:
-        return [opened.ids[number] for number in opened.words.search(asked.terms, asked.expansion, _CANDIDATES)]
 
     def _meaning(self, opened: Opened, asked: Query, related: bool, wait: bool, trouble: str) -> list[str]:
         """Sections in the order of their nearest chunk. Where no word matches, only what is close in meaning counts.

@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from clusterwright.knowledge.chapters import Chapter, Measurement, Section
 
+from clusterwright.knowledge.chapters import Chapter, Measurement, Section
 from clusterwright.retrieval import answer, tokens
 
 
@@ -43,36 +43,41 @@ def test_fusion_adds_what_each_ranking_gives() -> None:
 
 
 def test_whole_sections_are_returned_while_they_fit() -> None:
-    results, truncated = answer.fit(found(section("a#1", "One."), section("a#2", "Two.")), 5, 1000)
+    results, truncated = answer.fit(found(section("a#1", "One."), section("a#2", "Two.")), {}, 5, 1000)
     assert [result.text for result in results] == ["One.", "Two."]
     assert not truncated
     assert not any(result.truncated for result in results)
 
 
 def test_the_limit_is_not_a_truncation() -> None:
-    results, truncated = answer.fit(found(section("a#1", "One."), section("a#2", "Two.")), 1, 1000)
+    results, truncated = answer.fit(found(section("a#1", "One."), section("a#2", "Two.")), {}, 1, 1000)
     assert len(results) == 1
     assert not truncated
 
 
-def test_a_section_that_does_not_fit_is_cut_at_a_paragraph_and_says_how_to_read_on() -> None:
-    results, truncated = answer.fit(found(section("a#1", "One."), section("a#long", LONG), section("a#3", "3")), 5, 400)
+def test_a_section_that_does_not_fit_is_cut_and_says_how_to_read_on() -> None:
+    results, truncated = answer.fit(
+        found(section("a#1", "One."), section("a#long", LONG), section("a#3", "3")), {}, 5, 400
+    )
     assert truncated
     assert [result.truncated for result in results] == [False, True]
     *kept, hint = results[1].text.split("\n\n")
     assert kept == LONG.split("\n\n")[: len(kept)]
     assert "read a#long" in hint
-    assert tokens.estimate("".join(result.text for result in results)) <= 430
+    assert tokens.estimate("".join(result.text for result in results)) <= 400
 
 
-def test_a_cut_never_leaves_a_fence_open() -> None:
-    text = "Run this:\n\n```bash\nfirst\n\n" + "second\n" * 200 + "```\n\nDone."
-    (result,), _ = answer.fit(found(section("a#1", text)), 5, 100)
-    assert result.text.startswith("Run this:\n\n[")
+def test_of_a_very_long_section_what_matches_is_returned_although_there_is_room() -> None:
+    results, truncated = answer.fit(found(section("a#long", LONG), section("a#2", "Two.")), {"17": 1.0}, 5, 30_000)
+    assert not truncated
+    assert [result.truncated for result in results] == [True, False]
+    first, matching, _ = results[0].text.split("\n\n")
+    assert first.startswith("Paragraph 0 ")
+    assert matching.startswith("Paragraph 17 ")
 
 
 def test_no_crumbs_of_a_section_are_returned() -> None:
-    results, truncated = answer.fit(found(section("a#1", "x" * 1100), section("a#long", LONG)), 5, 310)
+    results, truncated = answer.fit(found(section("a#1", "x" * 1100), section("a#long", LONG)), {}, 5, 310)
     assert [result.id for result in results] == ["a#1"]
     assert truncated
 
@@ -89,7 +94,7 @@ def test_a_section_without_a_measurement_borrows_the_one_its_heading_speaks_of()
 
 
 def test_an_answer_is_plain_json() -> None:
-    results, truncated = answer.fit(found(section("a#1", "One.")), 5, 1000)
+    results, truncated = answer.fit(found(section("a#1", "One.")), {}, 5, 1000)
     record = answer.Answer("q", "lexical", results, truncated).to_dict()
     assert set(record["results"][0]) == {
         "id",

@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from clusterwright.knowledge.chapters import Chapter, Section
 
+from clusterwright.knowledge.chapters import Chapter, Section
 from clusterwright.retrieval import chunks
 
 

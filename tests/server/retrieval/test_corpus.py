@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clusterwright.knowledge import chapters
 
 from clusterwright.errors import UserError
+from clusterwright.knowledge import chapters
 from clusterwright.retrieval import build, corpus
 
 
