@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test wheel conformance bench clean
+.PHONY: demo test readme wheel conformance bench clean
 
 demo: $(VENV)/.installed
 	@$(BIN)/clusterwright demo
@@ -26,6 +26,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@echo "PyTorch is there; now the rest"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
+
+# The table of measurements in README.md is drawn from their declarations.
+readme: $(VENV)/.installed
+	UPDATE_README=1 $(BIN)/python -m pytest -q tests/test_readme.py
 
 # Vectors of the shipped chapters travel in the wheel, so that an installed package embeds none of them.
 wheel: $(VENV)/.installed

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,14 +128,14 @@ class Bench:
             seconds = self._timer.each(run, warmup + count, before)[warmup:]
         return Timing(shape, tuple(seconds), 1, sampler.clocks, rested)
 
-    def sustained(self, shape: Shape, seconds: float) -> Timing:
+    def sustained(self, shape: Shape, seconds: float, stopped: Callable[[], bool] = lambda: False) -> Timing:
         """Time products back to back for `seconds`; the first quarter, in which clocks settle, is not counted."""
         run, _, _ = self._product(shape)
         one = sorted(self._timer.each(run, 5))[2]
         per_window = max(1, round(0.1 / one))
-        self._timer.windows(run, seconds / 4, per_window)
+        self._timer.windows(run, seconds / 4, per_window, stopped)
         with Sampler(self._telemetry) as sampler:
-            windows = self._timer.windows(run, seconds * 3 / 4, per_window)
+            windows = self._timer.windows(run, seconds * 3 / 4, per_window, stopped)
         return Timing(shape, tuple(windows), per_window, sampler.clocks)
 
     def rest(self) -> bool:

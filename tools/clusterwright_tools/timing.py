@@ -41,18 +41,20 @@ class Timer:
         self.synchronize()
         return [start.elapsed_time(end) / 1e3 for start, end in pairs]
 
-    def windows(self, run: Callable[[], Any], seconds: float, per_window: int) -> list[float]:
-        """Seconds of consecutive windows of `per_window` back-to-back calls, until `seconds` have passed.
+    def windows(
+        self, run: Callable[[], Any], seconds: float, per_window: int, stopped: Callable[[], bool]
+    ) -> list[float]:
+        """Seconds of consecutive windows of `per_window` back-to-back calls, until `seconds` have passed or it is stopped.
 
         One window is queued ahead of the one that runs, so the device never waits for the host.
         """
         begin, took = time.monotonic(), []
         if self._cuda is None:
-            while time.monotonic() - begin < seconds:
+            while not took or (time.monotonic() - begin < seconds and not stopped()):
                 took.append(self._one(lambda: [run() for _ in range(per_window)], None))
             return took
         marks = [self._mark()]
-        while time.monotonic() - begin < seconds:
+        while len(marks) < 2 or (time.monotonic() - begin < seconds and not stopped()):
             for _ in range(per_window):
                 run()
             marks.append(self._mark())

@@ -123,7 +123,7 @@ def _searched(
     left = params.seconds - (time.monotonic() - begin)
     seconds = min(max(0.5, 0.9 * left, _SUSTAINED_SHARE * params.seconds), 12)
     progress.say(f"{dtype} {shape}: back to back for {seconds:.0f} s", 0.9)
-    sustained = None if progress.stopped else bench.sustained(shape, seconds)
+    sustained = None if progress.stopped else bench.sustained(shape, seconds, lambda: progress.stopped)
     return Measured(dtype, "", boost, sustained, bench.error(shape), found.tried)
 
 
@@ -135,7 +135,8 @@ def _exact(
     if world is not None:
         world.barrier()
     boost = tuple(bench.boost(shape, pause=PAUSE) for _ in range(ROUNDS))
-    return Measured(dtype, label, boost, bench.sustained(shape, min(6.0, params.seconds / 4)), bench.error(shape), 0)
+    sustained = bench.sustained(shape, min(6.0, params.seconds / 4), lambda: progress.stopped)
+    return Measured(dtype, label, boost, sustained, bench.error(shape), 0)
 
 
 def _dtypes(wanted: str, index: int | None) -> list[str]:
