@@ -1,15 +1,17 @@
 """A small knowledge folder, and an embedder that needs no model."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
+from clusterwright.config import Embedding
 from clusterwright.errors import UserError
 from clusterwright.retrieval import tokens
-from clusterwright.retrieval.embedder import LOAD_SECONDS, Vectors
+from clusterwright.retrieval.embedder import LOAD_SECONDS, Embedder, Vectors
 
 CHAPTER = """---
 title: {title}
@@ -82,6 +84,16 @@ class FakeEmbedder:
                 row[int.from_bytes(hashlib.sha256(term.encode()).digest()[:4]) % 64] += 1
             row /= np.linalg.norm(row) or 1.0
         return Vectors(rows, self.weights)
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedder]:
+    """The packaged model, loaded once for all tests."""
+    client = Embedder(Embedding(), tmp_path_factory.mktemp("embedder"))
+    client.start()
+    pid = client.state()["pid"]
+    yield client
+    psutil.Process(pid).terminate()
 
 
 @pytest.fixture

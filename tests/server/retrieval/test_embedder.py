@@ -19,16 +19,6 @@ from clusterwright.retrieval.embedder import Embedder
 UNKNOWN = "nobody/nothing"
 
 
-@pytest.fixture(scope="session")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedder]:
-    """The packaged model, loaded once for all tests."""
-    client = Embedder(Embedding(), tmp_path_factory.mktemp("embedder"))
-    client.start()
-    pid = client.state()["pid"]
-    yield client
-    psutil.Process(pid).terminate()
-
-
 @pytest.fixture
 def client(data: Path) -> Iterator[Callable[..., Embedder]]:
     """Makes embedders of this test's data folder, and ends their processes."""

@@ -47,6 +47,6 @@ def test_items_that_follow_each_other_stay_one_list() -> None:
 def test_where_nothing_matches_it_is_the_beginning() -> None:
     assert passage(TEXT, {}, 1000) == TEXT
     assert (
-        passage(TEXT, {"unknown": 1.0}, 20)
+        passage(TEXT, {"unknown": 1.0}, 25)
         == "The codes say what to do.\n\n| code | meaning |\n| --- | --- |\n| 79 | fell off the bus |"
     )

@@ -60,6 +60,13 @@ def test_the_section_that_answers_comes_first_with_all_that_is_cited(searcher: S
     assert [source.url for source in first.sources] == ["https://example.com/manual"]
 
 
+def test_the_packaged_model_finds_what_shares_no_word(root: Path, data: Path, real: Any) -> None:
+    searcher = Searcher(root=root, data=data, embedder=real)
+    answer = searcher.search("the graphics card vanished from PCIe", mode="dense", wait=True)
+    searcher.close()
+    assert answer.results[0].id == XID_79
+
+
 def test_without_waiting_the_first_answer_is_lexical_and_says_why(searcher: Searcher, started: Started) -> None:
     answer = searcher.search("xid 79")
     assert answer.results[0].id == XID_79
