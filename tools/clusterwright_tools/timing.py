@@ -44,11 +44,11 @@ class Timer:
     def windows(
         self, run: Callable[[], Any], seconds: float, per_window: int, stopped: Callable[[], bool]
     ) -> list[float]:
-        """Seconds of consecutive windows of `per_window` back-to-back calls, until `seconds` have passed or it is stopped.
+        """Seconds of each window of `per_window` back-to-back calls, until `seconds` have passed or it is stopped.
 
         One window is queued ahead of the one that runs, so the device never waits for the host.
         """
-        begin, took = time.monotonic(), []
+        begin, took = time.monotonic(), list[float]()
         if self._cuda is None:
             while not took or (time.monotonic() - begin < seconds and not stopped()):
                 took.append(self._one(lambda: [run() for _ in range(per_window)], None))

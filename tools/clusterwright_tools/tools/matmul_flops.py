@@ -76,7 +76,7 @@ def matmul_flops(params: MatmulParams, progress: Progress) -> Report | None:
         raise BadParameter(f"rank {launch.rank} has no device: start one rank per device")
     uuid = "" if index is None else environment.device_uuid(index)
     locks.refuse_if_used(uuid)
-    with locks.hold(uuid or f"cpu-{launch.local_rank}", _NAME):
+    with locks.hold(uuid or f"cpu{launch.local_rank or ''}", _NAME):
         if launch.size == 1:
             mine = list(_measure(params, listed, index, progress, None))
             return gemm_report.build([mine], [environment.hello(index)], index)
