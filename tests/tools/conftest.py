@@ -28,6 +28,7 @@ class Rank:
     out: Path
     lines: "queue.Queue[str]" = field(default_factory=queue.Queue)
     errors: list[str] = field(default_factory=list)
+    reader: threading.Thread | None = None
 
     def wait(self) -> int:
         """The exit code; -9 and so on after a signal."""
@@ -38,6 +39,8 @@ class Rank:
             assert poller.poll(_LIMIT * 1000), f"rank process {self.pid} does not end: {self.errors}"
         finally:
             os.close(watched)
+        assert self.reader is not None
+        self.reader.join(_LIMIT)
         return self.zygote.ask({"wait": self.pid})
 
     def seen(self, text: str) -> None:
@@ -85,7 +88,7 @@ class Worlds:
     """Makes worlds for one test, and ends what is left of them."""
 
     def __init__(self, zygote: Zygote, folder: Path) -> None:
-        self.zygote, self.folder, self.ranks, self.threads = zygote, folder, [], []
+        self.zygote, self.folder, self.ranks = zygote, folder, []
 
     def start(
         self,
@@ -116,11 +119,10 @@ class Worlds:
             order = {"env": {name: str(value) for name, value in own.items()}, "argv": list(argv)}
             order |= {"script": str(path) if script else "", "out": str(out), "err": str(err), "real_exit": real_exit}
             one = Rank(0, self.zygote, out)
-            thread = threading.Thread(target=one.follow, args=(err,))
-            thread.start()
+            one.reader = threading.Thread(target=one.follow, args=(err,))
+            one.reader.start()
             one.pid = self.zygote.ask(order)
             started.append(one)
-            self.threads.append(thread)
         self.ranks += started
         return started
 
@@ -130,8 +132,8 @@ class Worlds:
                 os.kill(one.pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
-        for thread in self.threads:
-            thread.join(_LIMIT)
+        for one in self.ranks:
+            one.reader.join(_LIMIT)
 
 
 @pytest.fixture(scope="session")

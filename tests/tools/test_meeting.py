@@ -1,12 +1,12 @@
 import socket
-import threading
 import time
 
 import pytest
 
 from clusterwright_tools.errors import CannotRun
 from clusterwright_tools.launcher import Launcher
-from clusterwright_tools.meeting import Store, StoreLost, Task, hanging
+from clusterwright_tools.meeting import Store, StoreLost
+from clusterwright_tools.task import Task
 
 
 @pytest.fixture
@@ -106,22 +106,3 @@ def test_a_port_that_is_taken_is_named(port):
 def test_a_host_that_does_not_exist_is_named():
     with pytest.raises(StoreLost, match=r"rank 0 does not answer at nowhere\.invalid:1 within 0\.1 s"):
         Store(Launcher(1, 2, address="nowhere.invalid", port=1), "test", 0.1)
-
-
-def test_a_task_that_hangs_is_seen_until_it_ends():
-    go = threading.Event()
-    task = Task(go.wait)
-    assert not task.wait(0.01)
-    assert hanging()
-    go.set()
-    assert task.wait(10)
-    assert task.result is True and not hanging()
-
-
-def test_a_task_keeps_the_error_that_the_user_can_mend():
-    def fail():
-        raise RuntimeError("no route to host")
-
-    task = Task(fail)
-    assert task.wait(10)
-    assert str(task.error) == "no route to host" and not task.returned

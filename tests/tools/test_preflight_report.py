@@ -6,7 +6,8 @@ from clusterwright_tools.meeting import Meeting
 from clusterwright_tools.pairs import Tried
 from clusterwright_tools.preflight_report import CHECKS, Findings
 from clusterwright_tools.report import Clocks, Severity, Status
-from clusterwright_tools.world import Place, RollCall, World
+from clusterwright_tools.roll import Place, RollCall
+from clusterwright_tools.world import World
 
 GOOD = {"wrong": 0, "error": 0.002, "seconds": 1e-3, "flop": 10**12, "repeats": True, "digest": 7, "clocks": None}
 

@@ -3,7 +3,8 @@ import torch
 
 from clusterwright_tools import rank_check
 from clusterwright_tools.launcher import Launcher
-from clusterwright_tools.world import Place, RollCall, World
+from clusterwright_tools.roll import Place, RollCall
+from clusterwright_tools.world import World
 
 
 @pytest.fixture

@@ -20,13 +20,16 @@ from typing import Any, NoReturn
 from clusterwright_tools import environment, locks
 from clusterwright_tools.errors import CannotRun
 from clusterwright_tools.launcher import Launcher, launcher
-from clusterwright_tools.meeting import Meeting, Store, StoreLost, Task, hanging
-from clusterwright_tools.world import GRACE, Place, RollCall, World
+from clusterwright_tools.meeting import Meeting, RankLost, Store, StoreLost
+from clusterwright_tools.roll import Place, RollCall
+from clusterwright_tools.task import Task, hanging
+from clusterwright_tools.world import GRACE, World
 
 __all__ = [
     "Launcher",
     "Meeting",
     "Place",
+    "RankLost",
     "RollCall",
     "StoreLost",
     "World",
@@ -70,6 +73,7 @@ def hold_devices(world: World, tool: str) -> Iterator[None]:
 
     Raises:
         CannotRun: two ranks share a device, or somebody else uses one.
+        RankLost: a rank stopped answering.
     """
     where = world.place
     shared = world.broadcast(sharing(world.hellos) if world.rank == 0 else None)
@@ -84,7 +88,9 @@ def hold_devices(world: World, tool: str) -> Iterator[None]:
         except CannotRun as error:
             problem = str(error)
         meeting = world.meet("hold", None, problem)
-        if not meeting.fine:
+        if meeting.missing:
+            raise RankLost(world.describe(meeting))
+        if meeting.problems:
             raise CannotRun(world.describe(meeting))
         yield
 

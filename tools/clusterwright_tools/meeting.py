@@ -8,27 +8,26 @@ from __future__ import annotations
 
 import pickle
 import socket
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from clusterwright_tools.environment import torch
 from clusterwright_tools.errors import CannotRun
 from clusterwright_tools.launcher import Launcher
 
-T = TypeVar("T")
-
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.1
 _RETRY = 0.25
 _LEAVE = 5.0
 
-_running: set[Task[Any]] = set()
+
+class RankLost(CannotRun):
+    """A rank died or hangs, and the others found out where they needed it."""
 
 
-class StoreLost(CannotRun):
+class StoreLost(RankLost):
     """The process that keeps the store died or hangs, so the ranks cannot agree on anything any more."""
 
 
@@ -47,43 +46,6 @@ class Meeting:
     def fine(self) -> bool:
         """Whether everybody came, and nobody had a problem."""
         return not self.missing and not self.problems
-
-
-class Task(Generic[T]):
-    """A call in a thread of its own: whoever waits for it can stop waiting, even if it never returns."""
-
-    def __init__(self, call: Callable[[], T], wake: threading.Event | None = None) -> None:
-        self.result: T
-        self.error: RuntimeError | CannotRun | None = None
-        self.finished = self.returned = False
-        self._call, self._wake = call, wake or threading.Event()
-        _running.add(self)
-        # A daemon, because a thread that is stuck in a collective must not hold the interpreter's exit.
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _run(self) -> None:
-        try:
-            self.result = self._call()
-            self.returned = True
-        except (RuntimeError, CannotRun) as error:
-            self.error = error
-        finally:
-            self.finished = True
-            _running.discard(self)
-            self._wake.set()
-
-    def wait(self, seconds: float, given_up: Callable[[], bool] = lambda: False) -> bool:
-        """Wait until it is finished (True), the time is up, or `given_up` (False)."""
-        end = time.monotonic() + seconds
-        while not self.finished and not given_up() and (left := end - time.monotonic()) > 0:
-            self._wake.wait(left)
-            self._wake.clear()
-        return self.finished
-
-
-def hanging() -> bool:
-    """Whether a call that somebody stopped waiting for is still running: the process cannot end in good order."""
-    return bool(_running)
 
 
 class Store:
@@ -201,7 +163,7 @@ class Store:
         """A value that another rank left or is going to leave.
 
         Raises:
-            CannotRun: it did not come in time.
+            RankLost: it did not come in time.
         """
         key, end = f"{self._prefix}/{name}", time.monotonic() + seconds
         try:
@@ -209,7 +171,7 @@ class Store:
                 return pickle.loads(self.raw.get(key))
         except RuntimeError as error:
             raise StoreLost(self.lost()) from error
-        raise CannotRun(f"rank 0 went silent (no '{name}' within {seconds:g} s); look at its log, and run preflight")
+        raise RankLost(f"rank 0 went silent (no '{name}' within {seconds:g} s); look at its log, and run preflight")
 
     def claim(self) -> None:
         """Take this process's rank in a world of its size.

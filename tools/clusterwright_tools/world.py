@@ -9,49 +9,21 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from types import FrameType
 from typing import Any
 
 from clusterwright_tools.environment import torch
-from clusterwright_tools.errors import CannotRun
-from clusterwright_tools.launcher import Launcher, whereabouts
-from clusterwright_tools.meeting import Meeting, Store, StoreLost, Task, hanging
+from clusterwright_tools.launcher import whereabouts
+from clusterwright_tools.meeting import Meeting, RankLost, StoreLost
+from clusterwright_tools.roll import Place, RollCall
+from clusterwright_tools.task import Task, hanging
 
 GRACE = 5.0
 """Seconds that ranks wait for each other beyond a deadline that all share: they did not start at the same instant."""
 
 NOT_FINISHED, TOLD_TO_END = "not finished", "told to end by SIGTERM"
 """How the problem of a rank begins whose step did not end in time, or was ended from outside."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a rank computes, and how its tensors travel: NCCL on a device, or gloo on the CPU."""
-
-    backend: str
-    device: str
-    index: int | None = None
-    uuid: str = ""
-
-
-@dataclass(frozen=True)
-class RollCall:
-    """Who came. `present` maps rank to hello: all of them on the lowest rank that came, else only this rank's own."""
-
-    launcher: Launcher
-    present: Mapping[int, Mapping[str, Any]]
-    missing: tuple[int, ...]
-    problems: Mapping[int, str]
-    store: Store | None
-
-    def complaint(self) -> str:
-        """One line that says who is missing or why the world cannot start, '' when all is well."""
-        if self.missing:
-            hosts = {rank: str(hello.get("host", "")) for rank, hello in self.present.items()}
-            return f"did not come to the roll call: {whereabouts(self.missing, self.launcher, hosts)}"
-        return "; ".join(f"rank {rank}: {text}" for rank, text in self.problems.items())
 
 
 class World:
@@ -132,7 +104,7 @@ class World:
         """Bring a value and perhaps a problem, and wait for the others; who does not come in time is `lost` then.
 
         Raises:
-            StoreLost: the store stopped answering.
+            StoreLost: the store stopped answering; rank 0 counts as lost then, if it keeps the store.
         """
         name, store = self._name(name), self._store
         if store is None:
@@ -191,6 +163,8 @@ class World:
             task.error = StoreLost(self._store.lost())
         if task.error is not None:
             self._gone = isinstance(task.error, StoreLost)
+            if isinstance(task.error, RankLost) and not (self._gone and self.launcher.agent_store):
+                self.lost.add(0)
             raise task.error
 
     def close(self) -> None:
@@ -223,7 +197,7 @@ class World:
 
     def _insist(self, missing: tuple[int, ...], name: str) -> None:
         if missing:
-            raise CannotRun(
+            raise RankLost(
                 f"{self.where(missing)} stopped answering (at {name}); look at that rank's log, and run preflight"
             )
 

@@ -54,7 +54,10 @@ def test_a_fit_world_passes(worlds, argv, report):
     assert told.status is Status.PASS
     assert [finding.code for finding in told.findings] == ["cpu-gloo"]
     assert told.summary == "3 ranks on 1 node: fit for a job"
-    assert {metric.name: metric.spread.samples for metric in told.metrics} == {"compute": 3, "pair bandwidth": 3}
+    figures = {metric.name: metric for metric in told.metrics}
+    assert figures["compute"].spread.samples == figures["pair bandwidth"].spread.samples == 3
+    assert figures["compute error"].value < 1e-4
+    assert all("CPU" in one.reason for one in told.skipped)
 
 
 def test_a_rank_that_never_comes_is_named_by_the_lowest_that_did(worlds, argv, report):

@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterwright_tools import consistency, distributed
 from clusterwright_tools.collectives import OPS
-from clusterwright_tools.distributed import Meeting, StoreLost, World
+from clusterwright_tools.distributed import Meeting, RankLost, World
 from clusterwright_tools.errors import CannotRun
 from clusterwright_tools.pairs import Pair, Tried, schedule
 from clusterwright_tools.params import param
@@ -63,12 +63,10 @@ def preflight(params: PreflightParams, progress: Progress) -> Report | None:
         try:
             with world.notice_sigterm():
                 _checks(params, world, found, progress)
-        except StoreLost as error:
-            # Nobody can agree any more, so the rank after the one that kept the store speaks.
-            if world.rank != world.ranks[1]:
+        except RankLost as error:
+            if not world.reporter:
                 raise
-            found.store_lost(str(error))
-            return found.report()
+            found.lost(str(error))
         return found.report() if world.reporter else None
 
 
@@ -84,7 +82,10 @@ def _checks(params: PreflightParams, world: World, found: Findings, progress: Pr
         return found.shared(shared)
     with distributed.hold_devices(world, _NAME):
         for number, check in enumerate((_devices, _connection, _pairs, _collectives)):
-            if world.any(progress.stopped):
+            meeting = world.meet("go on", None, "stopped" if progress.stopped else "", params.step_seconds)
+            if meeting.missing:
+                return found.lost(world.describe(meeting))
+            if meeting.problems:
                 return found.stop("stopped")
             progress.say(check.__name__.strip("_"), number / 4)
             if not check(params, world, found):
