@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,16 @@ class Model:
     """A loaded model. `fingerprint` names its weights, so that vectors of different models are never compared."""
 
     transformer: Any
+    set_threads: Callable[[int], None]
     fingerprint: str
     window: int
 
     def embed(self, texts: list[str]) -> Any:
-        """Unit vectors, float32, one row a text."""
+        """Unit vectors, float32, one row a text.
+
+        A single text takes one thread: a second one hardly helps, and on a busy node waits for a core.
+        """
+        self.set_threads(1 if len(texts) == 1 else _threads())
         return self.transformer.encode(
             texts, batch_size=32, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
         )
@@ -71,17 +77,17 @@ def load(name: str, device: str) -> Model:
     except ImportError as error:
         raise UserError(f"the embedding model needs {error.name}, which is missing: {_INSTALL}") from error
     logging.disable_progress_bar()
-    set_num_threads(min(4, _cpus()))
     try:
         transformer = SentenceTransformer(str(folder), device=device, local_files_only=True)
     except (OSError, ValueError, KeyError, RuntimeError, AssertionError) as error:
         reason = " ".join(str(error).split())[:300]
         raise UserError(f"cannot load the embedding model {name} on {device} ({reason}); {_CONFIGURE}") from error
-    return Model(transformer, fingerprint, transformer.max_seq_length or 512)
+    return Model(transformer, set_num_threads, fingerprint, transformer.max_seq_length or 512)
 
 
-def _cpus() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def _threads() -> int:
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(4, cpus)
 
 
 def _folder(name: str) -> Path:

@@ -165,7 +165,9 @@ class Searcher:
             code = self._building.poll() if self._building else 0
             if code == 0:
                 self._building = self._start_build(self._data)
-            return f"the index build failed; {REBUILD}" if code else "the semantic index is being built"
+            if code:
+                return f"the index build failed (see {self._data / 'build.log'}); {REBUILD}"
+            return "the semantic index is being built"
 
     def _warm(self) -> None:
         with contextlib.suppress(UserError):  # the first search tells it
@@ -181,7 +183,7 @@ def _clamped(name: str, value: int, low: int, high: int, notes: list[str]) -> in
     return clamped
 
 
-def _start_build(data: Path) -> Running:
+def _start_build(data: Path) -> subprocess.Popen[bytes]:
     log = data / "build.log"
     with log.open("ab") as stream:
         return subprocess.Popen(

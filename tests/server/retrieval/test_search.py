@@ -88,8 +88,16 @@ def test_answers_become_hybrid_when_the_build_has_ended(
 def test_a_build_that_failed_is_told(searcher: Searcher, started: Started) -> None:
     searcher.search("xid 79")
     started.code = 2
-    assert searcher.search("xid 79").note.startswith("lexical results only: the index build failed; ")
+    assert searcher.search("xid 79").note.startswith("lexical results only: the index build failed (see ")
     assert started.count == 1
+
+
+def test_the_background_build_is_the_command_line_and_leaves_a_log(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLUSTERWRIGHT_CONFIG", str(data / "config.toml"))
+    (data / "config.toml").write_text('[embedding]\nmodel = "nobody/nothing"\n')
+    process = search._start_build(data)
+    assert process.wait(timeout=120) == 2
+    assert "nobody/nothing is not on this machine" in (data / "build.log").read_text()
 
 
 def test_a_model_that_loads_is_started_and_told(searcher: Searcher, embedder: Any) -> None:
