@@ -3,7 +3,8 @@ import time
 import pytest
 
 from clusterwright_tools.meeting import Meeting
-from clusterwright_tools.sweep import Plan, Point, Swept, _jobs, sizes, unsupported
+from clusterwright_tools.report import Clocks
+from clusterwright_tools.sweep import Plan, Point, Swept, _jobs, _take, sizes, unsupported
 
 PLAN = Plan(("all_reduce",), "float32", sizes(8, 1 << 30, 2), 20, 5, 60.0, 60.0)
 FREE = 1 << 40
@@ -80,3 +81,16 @@ def test_a_stop_ends_the_plan():
 )
 def test_only_gloo_may_lack_a_collective(backend, meeting, expected):
     assert unsupported(backend, meeting) is expected
+
+
+def test_the_slowest_rank_decides_each_iteration():
+    told = {"nbytes": 1024, "stopped": False, "wrong": 0, "clocks": None}
+    cool, warm = Clocks(2, sm_mhz_mean=1980.0), Clocks(2, sm_mhz_mean=1500.0)
+    found = Swept()
+    values = {
+        0: told | {"seconds": [1.0, 5.0, 2.0], "clocks": cool},
+        1: told | {"seconds": [3.0, 4.0, 1.0], "wrong": 6, "clocks": warm, "stopped": True},
+    }
+    _take(found, {"op": "all_reduce"}, Meeting(values))
+    assert found.points == [Point("all_reduce", 1024, (3.0, 5.0, 2.0), {1: 6}, warm)]
+    assert found.stopped
