@@ -2,9 +2,12 @@ import time
 
 import pytest
 
+from clusterwright_tools.launcher import Launcher
 from clusterwright_tools.meeting import Meeting
 from clusterwright_tools.report import Clocks
+from clusterwright_tools.roll import Place, RollCall
 from clusterwright_tools.sweep import Plan, Point, Swept, _jobs, _take, sizes, unsupported
+from clusterwright_tools.world import World
 
 PLAN = Plan(("all_reduce",), "float32", sizes(8, 1 << 30, 2), 20, 5, 60.0, 60.0)
 FREE = 1 << 40
@@ -73,14 +76,15 @@ def test_a_stop_ends_the_plan():
     ("backend", "meeting", "expected"),
     [
         ("gloo", Meeting({}, (), {0: "Invalid scalar type", 1: "Invalid scalar type"}), True),
-        ("gloo", Meeting({}, (), {0: "ProcessGroupGloo does not support alltoall"}), True),
+        ("gloo", Meeting({}, (), {0: "ProcessGroupGloo does not support alltoall"}), False),
         ("gloo", Meeting({}, (), {0: "does not support it", 1: "Connection reset by peer"}), False),
         ("gloo", Meeting({}, (1,), {0: "does not support it"}), False),
-        ("nccl", Meeting({}, (), {0: "unsupported"}), False),
+        ("nccl", Meeting({}, (), {0: "unsupported", 1: "unsupported"}), False),
     ],
 )
-def test_only_gloo_may_lack_a_collective(backend, meeting, expected):
-    assert unsupported(backend, meeting) is expected
+def test_only_gloo_may_lack_a_collective_and_only_on_all_ranks(backend, meeting, expected):
+    world = World(RollCall(Launcher(0, 2), {0: {}, 1: {}}, (), {}, None), Place(backend, "cpu"), 1)
+    assert unsupported(world, meeting) is expected
 
 
 def test_the_slowest_rank_decides_each_iteration():

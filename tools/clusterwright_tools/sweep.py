@@ -90,7 +90,7 @@ def sweep(world: World, plan: Plan, progress: Progress) -> Swept:
             _say(progress, job, (number + job["done"]) / len(plan.ops))
             meeting = world.step(op, functools.partial(_measure, world, job, plan.dtype, progress), plan.deadline)
             if not meeting.fine:
-                if unsupported(world.place.backend, meeting):
+                if unsupported(world, meeting):
                     reason = f"{world.place.backend} has no such collective here: {meeting.problems[0]}"
                     found.skipped.append(Skipped(f"{op} in {plan.dtype}", reason))
                     break
@@ -111,11 +111,12 @@ def free_bytes(world: World) -> int:
     return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE") // world.launcher.local_size
 
 
-def unsupported(backend: str, meeting: Meeting) -> bool:
+def unsupported(world: World, meeting: Meeting) -> bool:
     """Whether gloo said on every rank that it cannot do this; with NCCL every failure is a failure."""
     words = ("not support", "unsupported", "not implemented", "invalid scalar type")
     texts = [text.lower() for text in meeting.problems.values()]
-    return backend == "gloo" and not meeting.missing and all(any(word in text for word in words) for text in texts)
+    everywhere = world.place.backend == "gloo" and len(texts) == world.size
+    return everywhere and all(any(word in text for word in words) for text in texts)
 
 
 def _jobs(op: str, plan: Plan, free: int, begin: float, found: Swept, size: int) -> Iterator[dict[str, Any]]:

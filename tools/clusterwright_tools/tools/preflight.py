@@ -140,7 +140,7 @@ def _pairs(params: PreflightParams, world: World, found: Findings) -> bool:
 def _collectives(params: PreflightParams, world: World, found: Findings) -> bool:
     for op in OPS:
         meeting = world.step(op, partial(together, world, op), params.step_seconds)
-        if not meeting.fine and unsupported(world.place.backend, meeting):
+        if not meeting.fine and unsupported(world, meeting):
             found.skip(op, f"{world.place.backend} has no such collective here: {meeting.problems[0]}")
         elif found.ended_badly(op, meeting):
             return False
