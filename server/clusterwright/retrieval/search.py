@@ -88,8 +88,8 @@ class Searcher:
         notes = [asked.note]
         limit = _clamped("limit", limit, 1, MAX_LIMIT, notes)
         max_tokens = _clamped("max_tokens", max_tokens, MIN_TOKENS, MAX_TOKENS, notes)
-        trouble = self._build() if wait and mode != "lexical" else ""
-        opened = self._look()
+        built, trouble = self._build() if wait and mode != "lexical" else (False, "")
+        opened = self._look(built)
         by_words = opened.words.search(asked.terms, asked.expansion, _CANDIDATES)
         by_meaning: list[str] = []
         ran = mode
@@ -135,24 +135,28 @@ class Searcher:
         found = dict.fromkeys(id.rpartition("@")[0] for id, _ in near)
         return [id for id in found if id in opened.sections]
 
-    def _build(self) -> str:
-        """Build what is missing; returns what stood in the way."""
+    def _build(self) -> tuple[bool, str]:
+        """Build what is missing: whether that was done, else what stood in the way."""
         url = self._settings.chroma.url
         try:
             build.build(self._root, self._data, self._embedder, url=url, progress=self._progress)
         except UserError as error:
-            return str(error)
-        return ""
+            return False, str(error)
+        return True, ""
 
-    def _look(self) -> Opened:
-        """The present state. Whether chapters changed is looked up every other second, `current` at every call."""
+    def _look(self, built: bool = False) -> Opened:
+        """The present state. Whether chapters changed is looked up every other second, `current` at every call.
+
+        A version that was just built is taken although a chapter may have changed meanwhile.
+        """
         with self._lock:
             looked, seen = self._seen
             settled = time.monotonic() - looked < _LOOK_AGAIN_SECONDS and versions.current(self._data) == seen
             if self._opened and settled:
                 return self._opened
             knowledge, current = corpus.fingerprint(self._root), versions.current(self._data)
-            version = current if current and versions.fresh(current, knowledge, self._embedder.model) else None
+            fresh = current and (built or versions.fresh(current, knowledge, self._embedder.model))
+            version = current if fresh else None
             if self._opened is None or (self._opened.knowledge, self._opened.version) != (knowledge, version):
                 if self._retired:
                     self._retired.close()  # the one replaced now may still be searched by another thread

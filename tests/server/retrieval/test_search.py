@@ -117,6 +117,18 @@ def test_a_model_that_failed_is_told(searcher: Searcher, embedder: Any) -> None:
     assert "is not on this machine" in answer.note
 
 
+def test_chapters_that_change_during_the_build_do_not_spoil_it(
+    root: Path, data: Path, embedder: Any, chapter: Callable[..., None]
+) -> None:
+    def progress(stage: str, done: int, total: int) -> None:
+        if stage == "switching":
+            chapter("debugging/more", "## What does Xid 94 mean?\n\nXid 94 is a contained error.\n")
+
+    searcher = Searcher(root=root, data=data, embedder=embedder, progress=progress)
+    assert searcher.search("xid 79", mode="dense", wait=True).results[0].id == XID_79
+    searcher.close()
+
+
 def test_a_build_that_fails_is_told_to_those_who_wait(searcher: Searcher, embedder: Any) -> None:
     embedder.error = "the embedding model x is not on this machine"
     answer = searcher.search("xid 79", wait=True)
