@@ -48,6 +48,11 @@ class Query:
     note: str = ""
 
 
+def readable(raw: str) -> str:
+    """A query without bytes that were no text where it was typed or pasted."""
+    return raw.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+
+
 def understand(raw: str) -> Query:
     """Prepare a query.
 

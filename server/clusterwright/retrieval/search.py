@@ -16,7 +16,7 @@ from clusterwright.retrieval import REBUILD, build, corpus, versions
 from clusterwright.retrieval.answer import Answer, Result, fit, fuse
 from clusterwright.retrieval.embedder import Embedder, Embeds
 from clusterwright.retrieval.opened import Opened
-from clusterwright.retrieval.query import Query, understand
+from clusterwright.retrieval.query import Query, readable, understand
 
 __all__ = ["Answer", "Mode", "Result", "Searcher"]
 
@@ -84,6 +84,7 @@ class Searcher:
         Raises:
             UserError: the query is empty, there are no chapters, the index is damaged, or `dense` with `wait` failed.
         """
+        query = readable(query)
         asked = understand(query)
         notes = [asked.note]
         limit = _clamped("limit", limit, 1, MAX_LIMIT, notes)

@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 import threading
@@ -199,6 +200,12 @@ def test_the_limit_holds(searcher: Searcher) -> None:
 def test_an_empty_query_is_refused(searcher: Searcher) -> None:
     with pytest.raises(UserError, match="the query is empty"):
         searcher.search("  ")
+
+
+def test_bytes_that_are_no_text_do_no_harm(searcher: Searcher) -> None:
+    answer = searcher.search("xid 79 \udce9\0", wait=True)
+    assert answer.results[0].id == XID_79
+    assert json.loads(json.dumps(answer.to_dict()))["query"] == "xid 79 ? "
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical", "dense"])
