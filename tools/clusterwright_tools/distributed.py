@@ -82,9 +82,10 @@ def hold_devices(world: World, tool: str) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         problem = ""
         try:
-            if where.uuid:
-                locks.refuse_if_used(where.uuid)
-                stack.enter_context(locks.hold(where.uuid, tool))
+            locks.refuse_if_used(where.uuid)
+            # Ranks on the CPU share it by nature; a measurement alone on it does not.
+            if key := where.uuid or ("cpu" if world.size == 1 else ""):
+                stack.enter_context(locks.hold(key, tool))
         except CannotRun as error:
             problem = str(error)
         meeting = world.meet("hold", None, problem)

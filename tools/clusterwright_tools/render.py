@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from clusterwright_tools.report import Clocks, Metric, Report, Severity
@@ -82,7 +83,8 @@ def _clocks(clocks: Clocks) -> str:
 
 def number(value: float) -> str:
     """Four significant digits, without an exponent for everyday sizes."""
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        digits = max(0, 3 - len(str(int(abs(value)))) + (1 if abs(value) >= 1 else 3))
-        return f"{value:.{digits}f}"
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e7:
+        return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
     return f"{value:.3g}"

@@ -108,7 +108,8 @@ def _fit(table: str, row: Row, query: str, wanted: str) -> int:
     if wanted == plain[0]:
         return 100
     if wanted in plain or (pattern and re.fullmatch(pattern, query.strip())):
-        return _EXACT
+        # A term of the glossary only points to what the other tables say in full.
+        return _EXACT if table == "glossary" else _EXACT + 5
     if any(name.startswith(wanted) for name in plain):
         return 50
     words = re.findall(r"\w+", query.lower())

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from clusterwright_tools import distributed, environment, gemm_report, locks, telemetry
-from clusterwright_tools.errors import BadParameter
+from clusterwright_tools import distributed, environment, gemm_report, tables, telemetry
+from clusterwright_tools.errors import BadParameter, CannotRun
 from clusterwright_tools.gemm import DTYPES, Bench, Shape, Timing, parse_shape
 from clusterwright_tools.gemm_search import PAUSE, ROUNDS, Space, search
 from clusterwright_tools.model_shapes import linear_shapes
@@ -16,9 +15,11 @@ from clusterwright_tools.params import param
 from clusterwright_tools.progress import Progress
 from clusterwright_tools.registry import Impact, Launch, tool
 from clusterwright_tools.report import Report
+from clusterwright_tools.world import World
 
 _NAME = "matmul-flops"
 _SEARCH_SHARE, _SUSTAINED_SHARE = 0.8, 0.12
+_PATIENCE = 600.0
 
 
 @dataclass(frozen=True)
@@ -70,26 +71,21 @@ def matmul_flops(params: MatmulParams, progress: Progress) -> Report | None:
     """
     listed = [("", parse_shape(text)) for text in params.shapes] + linear_shapes(params)
     launch = distributed.launcher()
-    cpu = environment.use_cpu()
-    index = None if cpu else launch.local_rank
-    if index is not None and index >= environment.torch().cuda.device_count():
-        raise BadParameter(f"rank {launch.rank} has no device: start one rank per device")
-    uuid = "" if index is None else environment.device_uuid(index)
-    locks.refuse_if_used(uuid)
-    with locks.hold(uuid or f"cpu{launch.local_rank or ''}", _NAME):
-        if launch.size == 1:
-            mine = list(_measure(params, listed, index, progress, None))
-            return gemm_report.build([mine], [environment.hello(index)], index)
-        with distributed.join(launch, "gloo", "cpu", hello=environment.hello(index)) as world:
+    with distributed.arrive(launch, tables.threshold("roll-call-deadline")) as world:
+        if complaint := world.roll.complaint():
+            raise CannotRun(complaint)
+        # Devices search for themselves and meet at the end: a slow one may come much later.
+        world.patience = 2 * len(DTYPES) * params.seconds + _PATIENCE
+        index = world.place.index
+        with distributed.hold_devices(world, _NAME):
             mine = list(_measure(params, listed, index, progress, world))
-            everything = world.gather((mine, environment.hello(index)))
-    if everything is None:
-        return None
-    return gemm_report.build([one for one, _ in everything], [hello for _, hello in everything], index)
+            everything = world.gather(mine)
+            hellos = [dict(world.hellos[rank]) for rank in range(world.size)]
+    return None if everything is None else gemm_report.build(everything, hellos, index)
 
 
 def _measure(
-    params: MatmulParams, listed: list[tuple[str, Shape]], index: int | None, progress: Progress, world: Any
+    params: MatmulParams, listed: list[tuple[str, Shape]], index: int | None, progress: Progress, world: World
 ) -> Iterator[Measured]:
     device = "cpu" if index is None else f"cuda:{index}"
     if index is not None:
@@ -104,7 +100,7 @@ def _measure(
 
 
 def _searched(
-    bench: Bench, dtype: str, params: MatmulParams, index: int | None, progress: Progress, world: Any
+    bench: Bench, dtype: str, params: MatmulParams, index: int | None, progress: Progress, world: World
 ) -> Measured:
     begin = time.monotonic()
     units = 1 if index is None else environment.device(index)["multiprocessors"]
@@ -113,10 +109,9 @@ def _searched(
     bench.reserve([space.clip(high, high, high)])
     found = search(bench, space, _SEARCH_SHARE * params.seconds, params.seed, progress)
     shape, timings = found.shape, found.timings
-    if world is not None:
+    if world.size > 1:
         # Devices are compared on one shape, at one time: the best that any of them found.
-        best = world.broadcast(max(world.all_gather((found.finalists[shape], shape))))
-        shape, timings = best[1], ()
+        shape, timings = max(world.all_gather((found.finalists[shape], shape)))[1], ()
         bench.reserve([shape])
         world.barrier()
     boost = timings or tuple(bench.boost(shape, pause=PAUSE) for _ in range(ROUNDS))
@@ -128,12 +123,11 @@ def _searched(
 
 
 def _exact(
-    bench: Bench, dtype: str, label: str, shape: Shape, params: MatmulParams, progress: Progress, world: Any
+    bench: Bench, dtype: str, label: str, shape: Shape, params: MatmulParams, progress: Progress, world: World
 ) -> Measured:
     progress.say(f"{dtype} {label} {shape}")
     bench.reserve([shape])
-    if world is not None:
-        world.barrier()
+    world.barrier()
     boost = tuple(bench.boost(shape, pause=PAUSE) for _ in range(ROUNDS))
     sustained = bench.sustained(shape, min(6.0, params.seconds / 4), lambda: progress.stopped)
     return Measured(dtype, label, boost, sustained, bench.error(shape), 0)
