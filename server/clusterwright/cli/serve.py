@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 
 import click
 
@@ -32,14 +33,15 @@ def serve(address: str | None, toolsets: str, read_only: bool, allow_load: bool,
     from clusterwright.mcp import http
 
     host, port = http.parse_address(address)
+    try:
+        socket.create_server((host, port)).close()  # uvicorn would log the failure and end the process itself
+    except OSError as error:
+        raise UserError(f"cannot listen on {address} ({error.strerror}); choose another address or port") from error
     secret, file = http.token()
     where = f"the token is in {file}" if file else f"the token is that of {http.TOKEN}"
     click.echo(f"clusterwright: serving http://{host}:{port}/mcp; {where}", err=True)
     server = build(app, http.StaticToken(secret), http.auth(host, port))
-    try:
-        server.run("streamable-http", host=host, port=port, transport_security=http.security(host, port, allow_host))
-    except OSError as error:
-        raise UserError(f"cannot listen on {address} ({error.strerror}); choose another port") from error
+    server.run("streamable-http", host=host, port=port, transport_security=http.security(host, port, allow_host))
 
 
 async def _stdio(server: "object") -> None:
