@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # The heading asks what the section answers, so its words weigh more than those of the body.
 HEADING_TIMES = 3
 TITLE_TIMES = 1
-EXPANSION_WEIGHT = 0.3
+EXPANSION_WEIGHT = 0.2
 MAX_TERMS = 40
 PART_TOKENS = 1000
 

@@ -39,10 +39,11 @@ _SIGNAL = re.compile(
 class Query:
     """What is looked up: `text` by meaning; `terms` in the lexical index, `expansion` with less weight.
 
-    `note` says what was cut off.
+    `english` is the text for a model that reads English only. `note` says what was cut off.
     """
 
     text: str
+    english: str
     terms: tuple[str, ...]
     expansion: tuple[str, ...]
     note: str = ""
@@ -69,7 +70,8 @@ def understand(raw: str) -> Query:
         own = tuple(dict.fromkeys((*own, *tokens.terms(english))))
         text = f"{text} {english}"
     expansion = tuple(term for term in dict.fromkeys(tokens.terms(related)) if term not in own)
-    return Query(text, own, expansion, note)
+    latin = tokens.without_cjk(text)
+    return Query(text, latin if len(latin.split()) > 1 else text, own, expansion, note)
 
 
 def condense(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from clusterwright import config, paths
 from clusterwright.errors import UserError
-from clusterwright.retrieval import REBUILD, build, corpus, versions
+from clusterwright.retrieval import REBUILD, build, corpus, models, versions
 from clusterwright.retrieval.answer import Answer, Result, fit, fuse
 from clusterwright.retrieval.embedder import Embedder, Embeds
 from clusterwright.retrieval.opened import Opened
@@ -127,7 +127,8 @@ class Searcher:
         dense = index.get(wait)
         if dense is None:
             raise UserError("the dense index is being opened")
-        vectors = self._embedder.embed([asked.text])
+        text = asked.english if self._embedder.model == models.PACKAGED else asked.text
+        vectors = self._embedder.embed([text])
         if vectors.fingerprint != index.weights:
             raise UserError(f"the index was made with other weights of {self._embedder.model}; {REBUILD}")
         near = dense.search(vectors.rows[0], _CANDIDATES)

@@ -44,6 +44,11 @@ def has_cjk(text: str) -> bool:
     return _CJK_RUN.search(text) is not None
 
 
+def without_cjk(text: str) -> str:
+    """The text without Chinese, Japanese and Korean characters."""
+    return " ".join(_CJK_RUN.sub(" ", text).split())
+
+
 def estimate(text: str) -> int:
     """About how many tokens a language model reads: technical English has 3.6 characters a token, CJK about one."""
     cjk = sum(len(run) for run in _CJK_RUN.findall(text))

@@ -44,6 +44,12 @@ def test_chinese_terms_are_looked_up_in_english() -> None:
     assert asked.text.endswith("OOM")
 
 
+def test_a_model_that_reads_english_is_not_given_chinese() -> None:
+    asked = query.understand("NCCL 初始化 timeout 怎么办")
+    assert asked.english == "NCCL timeout"
+    assert query.understand("怎么办").english == "怎么办"
+
+
 def test_a_kernel_line_with_an_xid_is_the_xid() -> None:
     line = "[Tue Dec  1 10:00:00 2026] NVRM: Xid (PCI:0000:65:00): 79, pid='<unknown>', GPU has fallen off the bus."
     asked = query.understand(line)
