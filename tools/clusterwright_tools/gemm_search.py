@@ -2,16 +2,17 @@
 
 A brute-force scan measures most of its shapes on a chip that it has itself heated. Here bursts of a few milliseconds
 rank thousands of shapes while the clock is up, and better ones are bred from the best. A burst is too short to meet
-the power limit, so the leaders are rated, and bred further, by the full protocol, each after a rest. The finalists are
-measured again in turn, and their median decides.
+the power limit, and large products look better in it than they are: so leaders of every size are rated, and bred
+further, by the full protocol, each after a rest. The finalists are measured again in turn, and their median decides.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from clusterwright_tools.gemm import Bench, Shape, Timing
@@ -21,10 +22,14 @@ from clusterwright_tools.report import spread
 
 _TILES = ((128, 256), (256, 128), (128, 128), (256, 256), (192, 128), (128, 192))
 _BURST = (2, 6)
-_RANDOM_UNTIL, _BRED_UNTIL, _RATED_UNTIL, _FINAL_UNTIL = 0.28, 0.5, 0.7, 0.95
+_RANDOM_UNTIL, _BRED_UNTIL, _RATED_UNTIL, _FINAL_UNTIL = 0.22, 0.4, 0.74, 0.95
 ROUNDS, PAUSE = 3, 0.5
 _TELL_SECONDS = 2.0
-_ELITE, _LEADERS, _FINALISTS = 24, 48, 6
+_ELITE, _LEADERS, _FINALISTS = 12, 48, 6
+_HOPE = 0.92  # a size whose best burst is below this share of the overall best has no chance
+
+
+Choose = Callable[[dict[Shape, float], int], list[Shape]]
 
 
 @dataclass(frozen=True)
@@ -108,10 +113,10 @@ def search(bench: Bench, space: Space, seconds: float, seed: int, progress: Prog
 
     bursts: dict[Shape, float] = {}
     rate(iter(lambda: space.draw(rng), None), bursts, _RANDOM_UNTIL, *_BURST)
-    rate(_bred(space, bursts, rng), bursts, _BRED_UNTIL, *_BURST)
+    rate(_bred(space, bursts, _leaders, rng), bursts, _BRED_UNTIL, *_BURST)
     rated: dict[Shape, float] = {}
-    rate(iter(_best(bursts, _LEADERS)), rated, _RATED_UNTIL)
-    rate(_bred(space, rated, rng), rated, _RATED_UNTIL)
+    rate(iter(_leaders(bursts, _LEADERS)), rated, _RATED_UNTIL)
+    rate(_bred(space, rated, _best, rng), rated, _RATED_UNTIL)
     final: dict[Shape, list[Timing]] = {shape: [] for shape in _best(rated, 1 if progress.stopped else _FINALISTS)}
     while left(_FINAL_UNTIL) or min(map(len, final.values())) < (1 if progress.stopped else ROUNDS):
         for shape in final:
@@ -121,11 +126,22 @@ def search(bench: Bench, space: Space, seconds: float, seed: int, progress: Prog
     return Outcome(winner, tuple(final[winner]), len(bursts | rated), medians)
 
 
-def _bred(space: Space, rated: dict[Shape, float], rng: random.Random) -> Iterator[Shape]:
+def _bred(space: Space, rated: dict[Shape, float], choose: Choose, rng: random.Random) -> Iterator[Shape]:
     """Endless neighbours of the best shapes known so far. The square makes the front of the ranking likelier."""
     while True:
-        elite = _best(rated, _ELITE)
+        elite = choose(rated, _ELITE)
         yield space.near(elite[int(len(elite) * rng.random() ** 2)], rng)
+
+
+def _leaders(rated: dict[Shape, float], count: int) -> list[Shape]:
+    """The best of every size that has a chance, size by octaves of work: first the best of each, then the second…"""
+    by_size: dict[int, dict[Shape, float]] = {}
+    for shape, rate in rated.items():
+        by_size.setdefault(int(math.log2(shape.flop)), {})[shape] = rate
+    hope = _HOPE * max(rated.values())
+    ranked = [_best(group, count) for group in by_size.values() if max(group.values()) >= hope]
+    rows = itertools.zip_longest(*ranked)
+    return [shape for row in rows for shape in row if shape is not None][:count]
 
 
 def _best(rated: dict[Shape, float], count: int) -> list[Shape]:
