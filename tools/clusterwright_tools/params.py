@@ -151,17 +151,14 @@ def from_argv(params: type, argv: Sequence[str]) -> dict[str, Any]:
     Raises:
         BadParameter: an option that does not exist, or one without its value.
     """
-    seen: dict[str, Any] = {}
-
-    def callback(**values: Any) -> None:
-        seen.update({name: value for name, value in values.items() if value not in (None, ())})
-
-    command = click.Command("", callback=callback, params=list(options(params)))
+    # Without an option for help: it would print, and this serves programs.
+    command = click.Command("", params=list(options(params)), add_help_option=False)
     try:
-        command.main(list(argv), standalone_mode=False)
+        given = command.make_context("", list(argv)).params
     except click.ClickException as error:
         raise BadParameter(error.format_message()) from error
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in seen.items()}
+    named = {name: value for name, value in given.items() if value not in (None, ())}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in named.items()}
 
 
 def parse_bytes(text: str | int) -> int:
@@ -223,7 +220,9 @@ def _convert(field: Field, value: Any) -> Scalar:
 
 
 def _schema(field: Field) -> dict[str, Any]:
-    one: dict[str, Any] = {"type": ["integer", "string"] if field.kind == "bytes" else _JSON_TYPE[field.base]}
+    one: dict[str, Any] = {"type": _JSON_TYPE[field.base]}
+    if field.kind == "bytes":
+        one = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
     if field.choices:
         one["enum"] = list(field.choices)
     if field.kind != "bytes":

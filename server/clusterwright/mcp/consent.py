@@ -36,4 +36,6 @@ def question(tool: Tool) -> str:
 def can_ask(context: Context[Any, Any]) -> bool:
     """Whether the client declared that it can put a form to its user."""
     declared = context.client_capabilities
-    return declared is not None and declared.elicitation is not None
+    elicitation = declared.elicitation if declared is not None else None
+    # A client that names no mode means forms; one that names only `url` has none.
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)

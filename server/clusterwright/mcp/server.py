@@ -1,6 +1,7 @@
 """The server itself: the SDK's `MCPServer`, with errors that one line can mend, and our tools on it."""
 
 import difflib
+import inspect
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,7 +12,8 @@ from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import Tool
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, Tool
 from pydantic import ValidationError
 
 from clusterwright import __version__
@@ -31,7 +33,20 @@ class Server(MCPServer[None]):
         listed = await super().list_tools()
         for tool in listed:
             tool.input_schema["additionalProperties"] = False
+            # A docstring's indentation would only cost the client tokens.
+            tool.description = inspect.cleandoc(tool.description or "")
         return listed
+
+    async def get_prompt(self, name: str, *rest: Any, **named: Any) -> Any:
+        """A prompt by its name.
+
+        Raises:
+            MCPError: there is none of that name.
+        """
+        known = [prompt.name for prompt in await self.list_prompts()]
+        if name not in known:
+            raise MCPError(INVALID_PARAMS, f"unknown prompt '{name}'; there are: {', '.join(known)}")
+        return await super().get_prompt(name, *rest, **named)
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         """Call a tool.

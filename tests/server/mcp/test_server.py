@@ -26,7 +26,7 @@ TOOLS = [
     "measure_preflight",
 ]
 # Retrieved text is data; what a model reads as our own words is static. Change it deliberately.
-DESCRIPTIONS = "e3b0"
+DESCRIPTIONS = "f0dc40977238"
 
 
 async def listed(client: Client) -> list[dict[str, object]]:
