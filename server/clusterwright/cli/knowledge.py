@@ -33,7 +33,7 @@ def lint(folder: Path | None, as_json: bool) -> None:
         click.echo(json.dumps({"problems": [problem.to_dict() for problem in problems]}, indent=2))
     else:
         for problem in problems:
-            click.echo(str(problem), err=True)
+            click.echo(str(problem))
         counted = f"{len(failed)} problems, {len(problems) - len(failed)} warnings"
         click.echo(counted if problems else "the knowledge folder is clean")
     sys.exit(1 if failed else 0)
@@ -75,11 +75,17 @@ def lookup(name: str, limit: int, as_json: bool) -> None:
     if not rows:
         click.echo(f"no row for {name!r}; try: clusterwright search {name!r}", err=True)
         sys.exit(1)
-    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    for row in rows:
-        table = Table(title=f"{row.table}: {row.key}", show_header=False, title_justify="left")
-        for column, cell in row.cells.items():
-            table.add_row(label(column), cell)
-        table.add_row("source", row.source)
-        table.add_row("checked on", row.checked_on)
-        console.print(table)
+    console = Console(highlight=False, markup=False, emoji=False)
+    for number, row in enumerate(rows):
+        cells = [(label(column), cell) for column, cell in row.cells.items()]
+        cells += [("source", row.source), ("checked on", row.checked_on)]
+        if console.is_terminal:
+            table = Table(title=f"{row.table}: {row.key}", show_header=False, title_justify="left")
+            table.add_column()
+            table.add_column(overflow="fold")  # ids and addresses are to be copied
+            for cell in cells:
+                table.add_row(*cell)
+            console.print(table)
+        else:
+            click.echo("\n" * (number > 0) + f"{row.table}: {row.key}")
+            click.echo("\n".join(f"  {name}: {cell}" for name, cell in cells if cell))

@@ -8,13 +8,13 @@ import yaml
 from clusterwright_tools import tables
 from clusterwright_tools.tables import Row
 
-_UNITS = {
+UNITS = {
     "gb_s_per_direction": "(GB/s per direction)",
     "gb_s_both_directions": "(GB/s both directions)",
     "gbit_s_per_link_per_direction": "per link and direction (Gbit/s)",
     "gb_s": "(GB/s)",
-    "tflops": "(TFLOPS)",
-    "tops": "(TOPS)",
+    "tflops": "TFLOPS",
+    "tops": "TOPS",
     "mhz": "(MHz)",
     "gb": "(GB)",
     "mb": "(MB)",
@@ -51,6 +51,7 @@ def draw(text: str) -> str:
         column = sort.lstrip("-")
         _check(name, column, known)
         found.sort(key=lambda row: _order(row[column]), reverse=sort.startswith("-"))
+        found.sort(key=lambda row: not row[column])  # unknown cells come last in either order
     if not found:
         raise DirectiveError(f"table '{name}': no row fits 'where: {asked.get('where', '')}'")
     shown = [column for column in columns if any(row[column] for row in found)]
@@ -62,7 +63,7 @@ def draw(text: str) -> str:
 
 def label(column: str) -> str:
     """A column's heading: `memory_bandwidth_gb_s` is `memory bandwidth (GB/s)`."""
-    for suffix, unit in _UNITS.items():
+    for suffix, unit in UNITS.items():
         if column.endswith("_" + suffix) or column == suffix:
             return f"{column[: -len(suffix)].strip('_').replace('_', ' ')} {unit}".strip()
     return column.replace("_", " ")
@@ -70,7 +71,7 @@ def label(column: str) -> str:
 
 def _options(text: str) -> dict[str, str]:
     try:
-        asked = yaml.safe_load(text)
+        asked = yaml.load(text, Loader=yaml.BaseLoader)  # every value stays text
     except yaml.YAMLError as error:
         raise DirectiveError("table directive: write lines of 'key: value' (from, columns, where, sort)") from error
     if not isinstance(asked, dict) or "from" not in asked:
@@ -78,7 +79,9 @@ def _options(text: str) -> dict[str, str]:
     for key in asked:
         if key not in ("from", "columns", "where", "sort"):
             raise DirectiveError(f"table directive: unknown key '{key}'; it takes from, columns, where, sort")
-    return {key: str(value) for key, value in asked.items()}
+        if not isinstance(asked[key], str):
+            raise DirectiveError(f"table directive: write '{key}' as text, parts parted by ',' or ';'")
+    return dict(asked)
 
 
 def _check(table: str, column: str, known: list[str]) -> None:
@@ -96,11 +99,11 @@ def _condition(table: str, text: str, known: list[str]) -> Callable[[Row], bool]
     return lambda row: (row[column] in wanted) != (operator == "!=")
 
 
-def _order(cell: str) -> tuple[bool, float, str]:
+def _order(cell: str) -> tuple[float, str]:
     try:
-        return not cell, float(cell or 0), ""
+        return float(cell), ""
     except ValueError:
-        return False, 0.0, cell
+        return 0.0, cell
 
 
 def _cell(column: str, row: Row) -> str:

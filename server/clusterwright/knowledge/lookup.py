@@ -52,7 +52,8 @@ class Page:
 def rows(query: str, limit: int = 5) -> list[TableRow]:
     """The rows that a name means, best first: exact key or alias, then beginnings, then contained words.
 
-    Case, spaces, hyphens and underscores do not count: `Xid 79`, `nccl_ib_timeout`, `nvlink4`.
+    Case, spaces, hyphens and underscores do not count: `Xid 79`, `nccl_ib_timeout`, `nvlink4`. An exact key comes
+    alone; with an alias come the names that begin with it, for `H100` is also the beginning of `H100 PCIe`.
 
     Raises:
         UserError: the query is empty.
@@ -60,17 +61,12 @@ def rows(query: str, limit: int = 5) -> list[TableRow]:
     wanted = _plain(query)
     if not wanted:
         raise UserError("an empty name; give a GPU, a link, an Xid, a variable, a threshold or a term")
-    found = []
-    for table in tables.names():
-        for row in tables.rows(table):
-            score = _fit(table, row, query, wanted)
-            if score:
-                found.append((score, table, row))
-    found.sort(key=lambda one: -one[0])
-    # An exact row is the answer; what merely resembles it would only blur it.
+    scored = [(_fit(table, row, query, wanted), table, row) for table in tables.names() for row in tables.rows(table)]
+    found = sorted((one for one in scored if one[0]), key=lambda one: -one[0])
     best = found[0][0] if found else 0
-    kept = [one for one in found if one[0] == best] if best >= _EXACT else found
-    return [_row(table, row) for _, table, row in kept[:limit]]
+    # What merely resembles the answer would only blur it.
+    least = next(least for least in (_KEY, _BEGINNING, _NAMES, _TEXT) if best >= least) if found else 0
+    return [_row(table, row) for score, table, row in found if score >= least][: max(limit, 0)]
 
 
 def page(book: Sequence[Chapter], id: str) -> Page:
@@ -95,7 +91,7 @@ def page(book: Sequence[Chapter], id: str) -> Page:
     raise UserError(f"unknown {kind} '{id}'; the nearest: {', '.join(near)} ('clusterwright search' finds ids)")
 
 
-_EXACT = 90
+_KEY, _ALIAS, _TERM, _BEGINNING, _NAMES, _TEXT = 60, 50, 40, 30, 20, 10
 
 
 def _fit(table: str, row: Row, query: str, wanted: str) -> int:
@@ -105,18 +101,29 @@ def _fit(table: str, row: Row, query: str, wanted: str) -> int:
         names += [f"xid {key}"]
     plain = [_plain(name) for name in names if name]
     pattern = row.get("device_name_pattern", "")
-    if wanted == plain[0]:
-        return 100
-    if wanted in plain or (pattern and re.fullmatch(pattern, query.strip())):
+    if wanted == plain[0] or (table == "xid" and wanted == plain[-1]):
+        return _KEY
+    if wanted in plain or (pattern and re.fullmatch(pattern, query.strip(), re.IGNORECASE)):
         # A term of the glossary only points to what the other tables say in full.
-        return _EXACT if table == "glossary" else _EXACT + 5
-    if any(name.startswith(wanted) for name in plain):
-        return 50
-    words = re.findall(r"\w+", query.lower())
-    text = " ".join(names).lower() + " " + row.get("name", "").lower()
-    if words and all(word in text for word in words):
-        return 30
-    return 0
+        return _TERM if table == "glossary" else _ALIAS
+    if any(_begins(name, wanted) for name in plain):
+        return _BEGINNING
+    words = set(_words(query))
+    if words and words <= set(_words(" ".join([*names, row.get("name", "")]))):
+        return _NAMES
+    # A bare number stands in any row.
+    told = [cell for column, cell in row.items() if column not in _ABOUT]
+    return _TEXT if not wanted.isdecimal() and words and words <= set(_words(" ".join(told))) else 0
+
+
+def _begins(name: str, wanted: str) -> bool:
+    """Whether a name begins so, its numbers being whole: `xid 7` does not begin `xid 79`."""
+    rest = name.removeprefix(wanted)
+    return rest != name and not (wanted[-1].isdecimal() and rest[:1].isdecimal())
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
 
 
 def _split(cell: str) -> list[str]:

@@ -4,6 +4,7 @@ import pytest
 
 from clusterwright.errors import UserError
 from clusterwright.knowledge import chapters
+from clusterwright_tools import registry
 
 FRONT = """---
 title: Links
@@ -103,14 +104,13 @@ def test_line_numbers_point_into_the_file(chapter: chapters.Chapter) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("no front matter", "a/b.md: line 1: no front matter"),
-        ("---\ntitle: a: b\n---\n", "a/b.md: line 2: front matter: mapping values are not allowed here"),
-        (FRONT.replace("title: Links\n", ""), "a/b.md: front matter: title: field required"),
-        (FRONT.replace("reviewed", "reviewd"), "a/b.md: front matter: "),
-        (FRONT.replace("2026-12\n", "last year\n"), "a/b.md: front matter: reviewed: "),
-        (FRONT.replace('url: "https://example.com"', "link: x"), "a/b.md: front matter: sources.maker: give title"),
-        (FRONT + "## A\n\n```table\nfrom: nothing\n```\n", "a/b.md: line 13: table 'nothing' does not exist"),
-        (FRONT + "## A\n\n```table\nfrom: xid\ncolumns: a\n```\n", "a/b.md: line 13: table 'xid' has no column 'a'"),
+        ("no front matter", "knowledge/a/b.md: line 1: no front matter"),
+        (FRONT.replace("reviewed", "reviewd"), "knowledge/a/b.md: line 5: front matter: unknown key 'reviewd'"),
+        (FRONT + "## A\n\n```table\nfrom: no\n```\n", "knowledge/a/b.md: line 13: table 'no' does not exist"),
+        (
+            FRONT + "## A\n\n```table\nfrom: xid\ncolumns: a\n```\n",
+            "knowledge/a/b.md: line 13: table 'xid' has no column 'a'",
+        ),
     ],
 )
 def test_broken_chapters_are_told_in_one_line(text: str, message: str) -> None:
@@ -119,18 +119,36 @@ def test_broken_chapters_are_told_in_one_line(text: str, message: str) -> None:
     assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("heading", "slug"),
-    [
-        ("What is `NCCL_IB_GID_INDEX`?", "what-is-nccl_ib_gid_index"),
-        ("Xid 79: off the bus", "xid-79-off-the-bus"),
-        ("A - B", "a---b"),
-        ("显存不足?", "显存不足"),
-    ],
-)
-def test_slugs_are_those_of_github(heading: str, slug: str) -> None:
-    (section,) = chapters.parse(f"{FRONT}\n## {heading}\n\ntext\n", "a/b").sections
-    assert section.id == f"a/b#{slug}"
+def test_directives_leave_code_as_it_is() -> None:
+    code = "```python\na = 1\n\n\nb = 2\n```"
+    text = (
+        f"{FRONT}## A\n\n```measure\npreflight\n```\n\n{code}\n\n```table\nfrom: thresholds\ncolumns: id\n```\n\nEnd.\n"
+    )
+    (section,) = chapters.parse(text, "a/b").sections
+    assert section.text.startswith(f"{code}\n\n| id | source |") and section.text.endswith("|\n\nEnd.")
+
+
+def test_underlined_headings_are_headings_too() -> None:
+    (section,) = chapters.parse(f"{FRONT}How fast?\n---------\n\nFast.\n", "a/b").sections
+    assert (section.heading, section.level, section.text) == ("How fast?", 2, "Fast.")
+
+
+def test_a_chapter_without_sections() -> None:
+    assert chapters.parse(FRONT, "a/b").sections == ()
+
+
+@pytest.mark.parametrize("call", ["preflight --help", "preflight --deadline", "preflight --deadline 'x", "no-such"])
+def test_a_measurement_that_cannot_be_read_is_left_out(call: str, capfd: pytest.CaptureFixture[str]) -> None:
+    (section,) = chapters.parse(f"{FRONT}## A\n\nText.\n\n```measure\n{call}\n```\n", "a/b").sections
+    assert (section.text, section.measurements) == ("Text.", ())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_measurement_says_what_it_takes() -> None:
+    made = chapters.measurement("collective-bandwidth --ops all_reduce --ops broadcast --max-bytes 1MiB")
+    tool = registry.find("collective-bandwidth")
+    assert made.parameters == {"ops": ["all_reduce", "broadcast"], "max_bytes": 1 << 20}
+    assert (made.seconds, made.impact) == (tool.seconds, tool.impact.value)
 
 
 def test_a_folder_without_chapters(tmp_path: Path) -> None:
@@ -138,8 +156,15 @@ def test_a_folder_without_chapters(tmp_path: Path) -> None:
         chapters.load(tmp_path)
 
 
+def test_marks_of_editors_on_windows_do_no_harm(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.md").write_bytes(("\ufeff" + FRONT + "## A\n\nText.\n").replace("\n", "\r\n").encode())
+    (chapter,) = chapters.load(tmp_path)
+    assert (chapter.id, chapter.sections[0].text) == ("a/b", "Text.")
+
+
 def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "b.md").write_bytes(b"\xff")
-    with pytest.raises(UserError, match="not UTF-8 at byte 0"):
+    (tmp_path / "a" / "b.md").write_bytes(b"---\n\xff")
+    with pytest.raises(UserError, match=r"b\.md: line 2: not UTF-8 at byte 4"):
         chapters.load(tmp_path)

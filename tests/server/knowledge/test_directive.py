@@ -33,7 +33,7 @@ def test_columns_are_labelled_and_empty_ones_dropped() -> None:
         ("where: kind != x", ["A"]),
         ("where: name in A|B; kind = x", ["B"]),
         ("sort: name", ["A", "B", "C\\|D"]),
-        ("sort: -memory_gb", ["A", "B", "C\\|D"]),
+        ("sort: -memory_gb", ["B", "C\\|D", "A"]),
         ("sort: memory_gb", ["C\\|D", "B", "A"]),
     ],
 )
@@ -52,6 +52,8 @@ def test_conditions_and_order(asked: str, names: list[str]) -> None:
         ("from: parts\nwhere: name > 1", "cannot read the condition 'name > 1'"),
         ("from: parts\nwhere: name = Z", "no row fits"),
         ("from: parts\nsort: size", "has no column 'size'"),
+        ("from: parts\ncolumns: [name]", "write 'columns' as text"),
+        ("from: parts\nwhere: name = 2026-02-30", "no row fits 'where: name = 2026-02-30'"),
         ("from: [", "write lines of 'key: value'"),
     ],
 )
@@ -64,8 +66,10 @@ def test_errors(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("column", "text"),
     [
-        ("bf16_dense_tflops", "bf16 dense (TFLOPS)"),
+        ("bf16_dense_tflops", "bf16 dense TFLOPS"),
         ("memory_bandwidth_gb_s", "memory bandwidth (GB/s)"),
+        ("memory_gb", "memory (GB)"),
+        ("int8_dense_tops", "int8 dense TOPS"),
         ("gb_s_per_direction", "(GB/s per direction)"),
         ("power_w", "power (W)"),
         ("name", "name"),

@@ -78,3 +78,30 @@ def test_an_unknown_id(book: tuple[chapters.Chapter, ...], id: str, message: str
     with pytest.raises(UserError) as caught:
         lookup.page(book, id)
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("H100", ["H100 SXM", "H100 PCIe", "H100 NVL"]),
+        ("h100-pcie", ["H100 PCIe"]),
+        ("nvidia h200", ["H200 SXM"]),
+        ("timeout ib", ["NCCL_IB_TIMEOUT"]),
+    ],
+)
+def test_what_else_a_name_may_mean(query: str, keys: list[str]) -> None:
+    assert [row.key for row in lookup.rows(query)] == keys
+
+
+def test_numbers_count_whole() -> None:
+    assert all(row.table == "xid" and row.key == "9" for row in lookup.rows("Xid 9"))
+    assert lookup.rows("H10") == []
+
+
+def test_words_of_the_text_count_last() -> None:
+    rows = lookup.rows("aws efa", 100)
+    assert rows and all("efa" in " ".join([row.key, *row.cells.values()]).lower() for row in rows)
+
+
+def test_the_limit() -> None:
+    assert len(lookup.rows("NCCL_IB_", 3)) == 3 and lookup.rows("NCCL_IB_", 0) == []
