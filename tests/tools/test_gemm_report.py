@@ -54,6 +54,15 @@ def test_a_low_rate_warns() -> None:
     assert codes(build(measured(best=500)))["below-expected-rate"] is Severity.WARN
 
 
+def test_a_low_rate_of_another_vendor_is_not_judged() -> None:
+    assert "below-expected-rate" not in codes(build(measured(best=668), device="AMD Instinct MI300X"))
+
+
+def test_a_clock_that_the_power_limit_does_not_explain_warns() -> None:
+    slow = dataclasses.replace(CAPPED, sm_mhz_mean=900.0)
+    assert codes(build(measured(sustained=timing(400, slow))))["low-sustained-clock"] is Severity.WARN
+
+
 def test_heat_warns() -> None:
     hot = dataclasses.replace(CAPPED, throttle_reasons=("SW power cap", "HW thermal slowdown"))
     report = build(measured(sustained=timing(500, hot)))

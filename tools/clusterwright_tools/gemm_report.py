@@ -23,8 +23,6 @@ _BEST = (
     f"{WARMUP} warm-ups; compares with published MAMF tables"
 )
 _STEADY = "sustained rate: products back to back, first quarter left out; what training can hope for"
-# Result within this many units of the operand type's resolution; the sum over k grows like a random walk.
-_RELATIVE_ERROR = {"float32": 1e-4, "tf32": 5e-3, "float16": 5e-3, "bfloat16": 3e-2, "float8_e4m3fn": 3e-2}
 
 
 def build(ranks: Sequence[list[Measured]], hellos: list[dict[str, Any]], index: int | None) -> Report:
@@ -82,11 +80,6 @@ def _metric(
 ) -> Metric:
     peak = _peak(row, dtype)
     at_clock = _peak_at_clock(row, dtype, peak, timing.clocks.sm_mhz_mean)
-    low = (
-        None
-        if peak is None or name != "best_rate" or dtype != "bfloat16"
-        else tables.threshold("matmul-fraction-of-peak-low")
-    )
     return Metric(
         name=name,
         value=timing.rate,
@@ -94,14 +87,20 @@ def _metric(
         how=how,
         at=at,
         spread=spread([one.rate for one in timings] if len(timings) > 1 else timing.rates),
-        expected=None
-        if low is None or peak is None
-        else Expected("thresholds.csv: matmul-fraction-of-peak-low", low * peak, peak),
+        expected=_expected(row, peak) if name == "best_rate" and dtype == "bfloat16" else None,
         percent_of_vendor_peak=None if peak is None else 100 * timing.rate / peak,
         percent_of_clock_peak=None if at_clock is None else 100 * timing.rate / at_clock,
         clocks=timing.clocks,
         remark=remark,
     )
+
+
+def _expected(row: tables.Row | None, peak: float | None) -> Expected | None:
+    """What a healthy part reaches. The bound is that of NVIDIA's parts; healthy AMD parts lie lower."""
+    if row is None or peak is None or row["vendor"] != "NVIDIA":
+        return None
+    low = tables.threshold("matmul-fraction-of-peak-low")
+    return Expected("thresholds.csv: matmul-fraction-of-peak-low", low * peak, peak)
 
 
 def _peak(row: tables.Row | None, dtype: str) -> float | None:
@@ -126,7 +125,7 @@ def _wrong(ranks: Sequence[list[Measured]]) -> Iterator[Finding]:
     for rank, mine in enumerate(ranks):
         for one in mine:
             # Not "greater": a NaN has to fail as well.
-            if not one.error <= _RELATIVE_ERROR[one.dtype]:
+            if not one.error <= tables.threshold(f"matmul-error-{one.dtype}"):
                 evidence = (
                     f"rank {rank}: {one.dtype} {one.boost[0].shape}: relative error {one.error:.2g} against float64"
                 )
@@ -172,6 +171,12 @@ def _throttling(metric: Metric, clocks: Clocks) -> Iterator[Finding]:
             "Not the power limit but heat or a hardware slowdown: check cooling, inlet temperature and power feeds."
         )
         yield Finding("hardware-throttle", Severity.WARN, evidence, action, CLOCK)
+    elif metric.name == "sustained_rate" and _share_of_limit(clocks) < tables.threshold("sustained-clock-fraction"):
+        evidence = f"{_where(metric)}: SM clock only {_share_of_limit(clocks):.0%} of its maximum while busy"
+        action = (
+            "Lower than the power limit explains: compare the power limit with the vendor's, look for a locked clock."
+        )
+        yield Finding("low-sustained-clock", Severity.WARN, evidence, action, CLOCK)
     elif metric.name == "sustained_rate" and reasons & telemetry.POWER:
         mean, limit = f"{clocks.sm_mhz_mean or 0:.0f} MHz", f"{clocks.power_w_limit or 0:.0f} W"
         evidence = f"{_where(metric)}: SM clock {mean} on average under the power limit of {limit}"
@@ -179,6 +184,11 @@ def _throttling(metric: Metric, clocks: Clocks) -> Iterator[Finding]:
             "Normal for back-to-back products: the sustained rate, not the best one, is the ceiling of a training step."
         )
         yield Finding("power-limited", Severity.INFO, evidence, action, SUSTAINED)
+
+
+def _share_of_limit(clocks: Clocks) -> float:
+    """Mean SM clock over its maximum; 1 where the device does not tell."""
+    return clocks.sm_mhz_mean / clocks.sm_mhz_limit if clocks.sm_mhz_mean and clocks.sm_mhz_limit else 1.0
 
 
 def _slow(metrics: Sequence[Metric], hellos: Sequence[dict[str, Any]]) -> Iterator[Finding]:

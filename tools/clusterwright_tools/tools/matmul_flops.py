@@ -77,22 +77,23 @@ def matmul_flops(params: MatmulParams, progress: Progress) -> Report | None:
         # Devices search for themselves and meet at the end: a slow one may come much later.
         world.patience = 2 * len(DTYPES) * params.seconds + _PATIENCE
         index = world.place.index
+        dtypes = _dtypes(params.dtype, index)
         with distributed.hold_devices(world, _NAME):
-            mine = list(_measure(params, listed, index, progress, world))
+            mine = list(_measure(params, listed, dtypes, progress, world))
             everything = world.gather(mine)
             hellos = [dict(world.hellos[rank]) for rank in range(world.size)]
     return None if everything is None else gemm_report.build(everything, hellos, index)
 
 
 def _measure(
-    params: MatmulParams, listed: list[tuple[str, Shape]], index: int | None, progress: Progress, world: World
+    params: MatmulParams, listed: list[tuple[str, Shape]], dtypes: list[str], progress: Progress, world: World
 ) -> Iterator[Measured]:
-    device = "cpu" if index is None else f"cuda:{index}"
+    index = world.place.index
     if index is not None:
         environment.torch().cuda.set_device(index)
-    reader = telemetry.Device("" if index is None else environment.device_uuid(index))
-    for dtype in _dtypes(params.dtype, index):
-        bench = Bench(device, dtype, reader)
+    reader = telemetry.Device(world.place.uuid)
+    for dtype in dtypes:
+        bench = Bench(world.device, dtype, reader)
         if listed:
             yield from (_exact(bench, dtype, label, shape, params, progress, world) for label, shape in listed)
         else:
