@@ -7,13 +7,13 @@ from clusterwright_tools.report import Clocks, Status
 from clusterwright_tools.sweep import Failure, Point, Swept
 
 GIB = 1 << 30
-WIRE = Wire("NVLink 4", 450.0, "https://example.com", 0.75, 1.0)
+WIRE = Wire("NVLink 4", 450.0, "https://example.com", 0.75, 1.0, 256 << 20)
 HELLOS = [{"host": "n1", "device": "NVIDIA H200"}] * 8
 
 
 @pytest.fixture(autouse=True)
 def thresholds(monkeypatch):
-    values = {"busbw-judge-bytes": 256 << 20, "collective-spread": 0.25}
+    values = {"collective-spread": 0.25}
     monkeypatch.setattr(tables, "threshold", values.__getitem__)
 
 

@@ -88,7 +88,7 @@ def _median(point: Point) -> float:
 
 
 def _can_judge(point: Point, wire: Wire | str) -> bool:
-    return isinstance(wire, Wire) and point.op in _JUDGED and point.nbytes >= tables.threshold("busbw-judge-bytes")
+    return isinstance(wire, Wire) and point.op in _JUDGED and point.nbytes >= wire.judge_bytes
 
 
 def _metrics(points: list[Point], wire: Wire | str, size: int) -> Iterator[Metric]:
@@ -192,7 +192,7 @@ def _not_judged(wire: Wire | str, largest: Mapping[str, Point], judged: list[Poi
         if op not in _JUDGED:
             yield Skipped(f"verdict on {op}", "the expected share of the wire rate is known for ring collectives only")
         elif point not in judged:
-            needed = human_bytes(int(tables.threshold("busbw-judge-bytes")))
+            needed = human_bytes(int(wire.judge_bytes))
             yield Skipped(f"verdict on {op}", f"{human_bytes(point.nbytes)} is too small to judge; {needed} are needed")
 
 

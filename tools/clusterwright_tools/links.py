@@ -18,6 +18,8 @@ class Wire:
     source: str
     low: float
     high: float | None = None
+    judge_bytes: float = 0.0
+    """The smallest message that is judged: smaller ones are bound by latency."""
 
 
 def wire(hellos: Sequence[Mapping[str, Any]]) -> Wire | str:
@@ -41,13 +43,21 @@ def wire(hellos: Sequence[Mapping[str, Any]]) -> Wire | str:
     link = next((one for one in tables.rows("interconnects") if one["name"] == row["scaleup_link"]), None)
     if link is None or tables.number(link, "gb_s_per_direction") is None:
         return f"interconnects.csv has no rate for '{row['scaleup_link']}'"
+    share = _mesh_share(link, len(hellos))
     return Wire(
-        link["name"],
-        float(link["gb_s_per_direction"]),
+        link["name"] if share == 1 else f"{link['name']}, {len(hellos) - 1} of {link['links']} links",
+        share * float(link["gb_s_per_direction"]),
         link["source"],
         tables.number(link, "expected_busbw_low_fraction") or tables.threshold("busbw-fraction-low"),
         tables.number(link, "expected_busbw_high_fraction"),
+        tables.threshold("busbw-judge-bytes"),
     )
+
+
+def _mesh_share(link: tables.Row, ranks: int) -> float:
+    """The share of a GPU's links that reach the other ranks: without a switch, each link leads to one neighbour."""
+    links = tables.number(link, "links")
+    return min(1.0, (ranks - 1) / links) if link["kind"] == "xgmi" and links else 1.0
 
 
 def _network(hellos: Sequence[Mapping[str, Any]]) -> Wire | str:
@@ -56,5 +66,6 @@ def _network(hellos: Sequence[Mapping[str, Any]]) -> Wire | str:
     if unknown:
         return f"no active RDMA port is listed on {', '.join(map(str, unknown))}, so the network's rate is not known"
     rate = min(float(one) for one in rates.values() if one)
-    low = tables.threshold("busbw-fraction-low")
-    return Wire("RDMA ports of a node", rate, "/sys/class/infiniband on the slowest node; thresholds.csv", low)
+    source = "/sys/class/infiniband on the slowest node; thresholds.csv"
+    low, judge = tables.threshold("busbw-fraction-low"), tables.threshold("busbw-judge-bytes-network")
+    return Wire("RDMA ports of a node", rate, source, low, judge_bytes=judge)
