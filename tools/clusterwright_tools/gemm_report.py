@@ -60,7 +60,7 @@ def _metrics(measured: Measured, rank: int, ranks: int, row: tables.Row | None) 
     at |= {"layer": measured.label} if measured.label else {}
     at |= {"rank": rank} if ranks > 1 else {}
     remark = f"best of {measured.tried} shapes tried" if measured.tried else ""
-    middle = sorted(measured.boost, key=lambda one: one.rate)[len(measured.boost) // 2]
+    middle = sorted(measured.boost, key=lambda one: one.rate)[(len(measured.boost) - 1) // 2]
     if not all(one.rested for one in measured.boost):
         remark += f"; the clock did not come back to its maximum within {REST_LIMIT:.0f} s of rest"
     yield _metric("best_rate", middle, at, row, measured.dtype, _BEST, remark.lstrip("; "), measured.boost)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ import click
 from clusterwright.errors import UserError
 
 T = TypeVar("T")
-_QUESTION = "training job hangs at start: some ranks never joined"
+_QUESTION = "torchrun waits at start-up: which ranks or hosts never joined?"
 _WAIT = 50
 
 
@@ -44,11 +45,12 @@ async def _demo(question: str) -> None:
     async with Client(server) as client:
         _say("1. Ask", f'search: "{question}"')
         found = await _call(client, "search", query=question, limit=2)
+        click.echo(f"   mode: {found['mode']}" + (f" ({found['note']})" if found["note"] else ""))
         for result in found["results"]:
             click.echo(f"   {result['heading']}\n   id {result['id']}, reviewed {result['reviewed']}")
             click.echo(_indent(result["text"], 6))
             for source in result["sources"][:2]:
-                click.echo(f"   source: {source['title']} {source['url'] or ''}")
+                click.echo(f"   source: {source['title']} {source['url'] or source['measured']}")
         _say("2. Measure", "measure_preflight: is this set of processes fit for a job?")
         started = await _call(client, "measure_preflight", confirm=True)
         if not started["started"]:
@@ -93,5 +95,7 @@ def _say(title: str, text: str) -> None:
 
 
 def _indent(text: str, lines: int) -> str:
-    kept = [line for line in text.splitlines() if line.strip()][:lines]
+    """The first lines of a section's prose, without its heading, fences and blank lines."""
+    prose = re.sub(r"^#.*$|```.*?```", "", text, flags=re.MULTILINE | re.DOTALL)
+    kept = [line for line in prose.splitlines() if line.strip()][:lines]
     return "\n".join(f"      {line[:150]}" for line in kept)
