@@ -9,7 +9,7 @@ from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from mcp_types import CallToolResult
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from clusterwright import jobs
 from clusterwright.mcp.app import App
@@ -78,7 +78,7 @@ def _register_typed(server: MCPServer[Any], app: App, tool: registry.Tool) -> No
     def call(**given: Any) -> CallToolResult:
         ctx, agreed, ranks = given.pop("ctx"), given.pop("agreed"), given.pop("ranks")
         del given["confirm"]
-        values = {key: value for key, value in given.items() if value is not None}
+        values = {key: value for key, value in given.items() if value != own[key][1]}
         return _start(app, tool, values, ranks, agreed, ctx)
 
     fixed = {
@@ -87,7 +87,11 @@ def _register_typed(server: MCPServer[Any], app: App, tool: registry.Tool) -> No
     }
     hidden = {"ctx": Context[Any, Any], "agreed": Annotated[ElicitationResult[Consent], Resolve(ask)]}
     # `params.parse` validates, so that every road into a measurement gives the same messages.
-    own = {field.name: (Any, None) for field in params.fields(tool.params)}
+    schemas = params.json_schema(tool.params)["properties"]
+    own = {
+        field.name: (Annotated[Any, WithJsonSchema(schemas[field.name])], field.default)
+        for field in params.fields(tool.params)
+    }
     keyword = inspect.Parameter.KEYWORD_ONLY
     signature = [inspect.Parameter(key, keyword, annotation=kind) for key, kind in hidden.items()]
     signature += [
@@ -102,10 +106,6 @@ def _register_typed(server: MCPServer[Any], app: App, tool: registry.Tool) -> No
     call.__qualname__ = name
     description = f"{tool.summary} Usually {tool.seconds:.0f} s; {tool.impact.value}. {_AFTERWARDS}"
     server.add_tool(call, name=name, title=tool.name, description=description, annotations=STARTS_WORK)
-    schemas = params.json_schema(tool.params)["properties"]
-    registered = server._tool_manager.get_tool(name)
-    assert registered is not None
-    registered.parameters["properties"].update(schemas)
 
 
 def _start(

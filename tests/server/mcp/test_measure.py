@@ -107,3 +107,12 @@ async def test_typed_tools_have_the_schema_of_their_parameters(client: Callable[
             "confirm",
         }
         assert "required" not in schema
+
+
+async def test_a_typed_tools_parameter_is_described_as_declared(client: Callable[..., Client]) -> None:
+    declared = params.json_schema(registry.find("collective-bandwidth").params)["properties"]
+    async with client() as c:
+        tools = {tool.name: tool.input_schema for tool in (await c.list_tools()).tools}
+    shown = tools["measure_collective_bandwidth"]["properties"]
+    for name, schema in declared.items():
+        assert {key: shown[name].get(key) for key in schema} == schema
