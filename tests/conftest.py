@@ -1,8 +1,12 @@
 """Fixtures that every test may use."""
 
+import signal
 from pathlib import Path
 
 import pytest
+
+# A shell that runs the tests in the background lets them ignore Ctrl-C, and every process they start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
