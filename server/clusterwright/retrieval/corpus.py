@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Raised whenever the files are laid out differently, so that older indexes are rebuilt."""
-_MAKERS = ("chunks.py", "tokens.py", "lexical.py")
+_PACKAGE = Path(__file__).parents[1]
+_MAKERS = ("retrieval/chunks.py", "retrieval/tokens.py", "retrieval/lexical.py", "knowledge/*.py")
 _BATCH = 32
 
 Advance = Callable[[int, int], None]
@@ -53,7 +54,7 @@ class Manifest:
 
 
 def fingerprint(root: Path) -> str:
-    """Hash of all chapters and tables, and of the code that makes chunks and terms of them.
+    """Hash of all chapters and tables, and of the code that reads them.
 
     Raises:
         UserError: there is no such folder, or no chapter in it.
@@ -61,9 +62,9 @@ def fingerprint(root: Path) -> str:
     files = sorted(file for pattern in ("*/*.md", "tables/*.csv") for file in root.glob(pattern))
     if not any(file.suffix == ".md" for file in files):
         raise UserError(f"no chapters in {root}; reinstall clusterwright, or run it from a checkout")
-    digest = hashlib.sha256(str(FORMAT).encode())
-    for name in _MAKERS:
-        digest.update(Path(__file__).with_name(name).read_bytes())
+    digest = hashlib.sha256(f"{FORMAT} {__version__}".encode())
+    for file in sorted(file for pattern in _MAKERS for file in _PACKAGE.glob(pattern)):
+        digest.update(file.read_bytes())
     for file in files:
         digest.update(f"\0{file.relative_to(root)}\0".encode() + file.read_bytes())
     return digest.hexdigest()

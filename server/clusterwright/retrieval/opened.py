@@ -1,8 +1,10 @@
 """What a search looks into: the chapters, their lexical index, and the dense index of a version once it is open."""
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
+from clusterwright import paths
 from clusterwright.errors import UserError
 from clusterwright.knowledge import chapters
 from clusterwright.knowledge.chapters import Chapter, Section
@@ -19,7 +21,7 @@ class Opened:
     """
 
     def __init__(self, root: Path, knowledge: str, version: Path | None):
-        book = corpus.chapters(version) if version else chapters.load(root)
+        book = _book(root, knowledge, version)
         self.knowledge = knowledge
         self.sections: dict[str, tuple[Chapter, Section]] = {
             section.id: (chapter, section) for chapter in book for section in chapter.sections if section.text
@@ -87,3 +89,12 @@ class DenseIndex:
             self._dense = dense
         except (UserError, ImportError) as error:
             self._error = error
+
+
+def _book(root: Path, knowledge: str, version: Path | None) -> Sequence[Chapter]:
+    """The chapters as they were read for an index, or for shipping; read again only where neither is at hand."""
+    if version:
+        return corpus.chapters(version)
+    shipped = paths.shipped("corpus")
+    made = corpus.manifest(shipped)
+    return corpus.chapters(shipped) if made and made.knowledge == knowledge else chapters.load(root)

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from clusterwright import paths
 from clusterwright.errors import UserError
+from clusterwright.knowledge import chapters
 from clusterwright.retrieval import build, search, versions
 from clusterwright.retrieval.search import Searcher
 
@@ -262,6 +264,20 @@ def test_many_threads_get_the_same_answer(searcher: Searcher) -> None:
     for thread in threads:
         thread.join(30)
     assert answers == [XID_79] * 8
+
+
+def test_without_an_index_the_shipped_chapters_are_not_parsed_again(
+    root: Path, data: Path, tmp_path: Path, embedder: Any, started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build.export(root, tmp_path / "corpus", data, embedder)
+    monkeypatch.setattr(paths, "shipped", lambda name: tmp_path / name)
+    with monkeypatch.context() as patch:
+        patch.delattr(chapters, "load")
+        found = Searcher(root=root, data=data, embedder=embedder, start_build=started).search("xid 79", mode="lexical")
+        assert found.results[0].id == XID_79
+    (root / "debugging/xid.md").write_text((root / "debugging/xid.md").read_text().replace("risers", "cables"))
+    found = Searcher(root=root, data=data, embedder=embedder, start_build=started).search("xid 79", mode="lexical")
+    assert "cables" in found.results[0].text
 
 
 def test_start_loads_and_builds_in_the_background(searcher: Searcher, embedder: Any, started: Started) -> None:
