@@ -91,9 +91,10 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedder]:
     """The packaged model, loaded once for all tests."""
     client = Embedder(Embedding(), tmp_path_factory.mktemp("embedder"))
     client.start()
-    pid = client.state()["pid"]
+    process = psutil.Process(client.state()["pid"])
     yield client
-    psutil.Process(pid).terminate()
+    process.terminate()
+    process.wait(timeout=20)
 
 
 @pytest.fixture

@@ -143,7 +143,8 @@ class Embedder:
         settings = self._settings
         argv = [sys.executable, "-P", "-m", "clusterwright.retrieval.worker", str(path), str(self._data)]
         argv += [settings.model, settings.device, str(settings.idle_minutes * 60)]
-        environment = os.environ | models.QUIET
+        # One arena: glibc would otherwise keep some hundred MB for the threads that answer.
+        environment = os.environ | models.QUIET | {"MALLOC_ARENA_MAX": "1"}
         if settings.device == "cpu":
             environment["CUDA_VISIBLE_DEVICES"] = ""  # not even a context on the GPU that is measured
         with self.log.open("ab") as log:

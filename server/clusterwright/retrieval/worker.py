@@ -8,6 +8,7 @@ when nobody has asked for IDLE_SECONDS, or when the data folder is gone. A file 
 
 import fcntl
 import os
+import signal
 import socket
 import sys
 import threading
@@ -98,6 +99,7 @@ def main() -> None:
         if os.fork():
             os._exit(0)
         os.setsid()
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit())  # so that the socket is removed
         try:
             _answer(listener, Path(data), _Worker(model, device, float(idle)))
         finally:

@@ -32,7 +32,7 @@ def client(data: Path) -> Iterator[Callable[..., Embedder]]:
     for one in made:
         if "pid" in (state := one.state()):
             process = psutil.Process(state["pid"])
-            process.kill()
+            process.terminate()
             process.wait(timeout=20)
 
 
@@ -89,6 +89,16 @@ def test_the_process_ends_with_its_data_folder(client: Callable[..., Embedder], 
     process = psutil.Process(one.state()["pid"])
     shutil.rmtree(data)
     process.wait(timeout=20)
+
+
+def test_a_terminated_process_leaves_no_socket(client: Callable[..., Embedder]) -> None:
+    one = client()
+    one.start()
+    process = psutil.Process(one.state()["pid"])
+    assert one._socket().exists()
+    process.terminate()
+    process.wait(timeout=20)
+    assert not one._socket().exists()
 
 
 def test_starting_twice_makes_one_process(client: Callable[..., Embedder]) -> None:
