@@ -43,10 +43,11 @@ def lint(folder: Path | None, as_json: bool) -> None:
 @click.argument("id")
 @_JSON
 def read(id: str, as_json: bool) -> None:
-    """Read a section or a chapter by its ID, e.g. network/collectives."""
-    from clusterwright.knowledge import chapters, lookup
+    """Read a section, a chapter or a row of a table by its ID, e.g. network/collectives."""
+    from clusterwright.knowledge import lookup
+    from clusterwright.retrieval import reference
 
-    page = lookup.page(chapters.load(paths.shipped("knowledge")), id)
+    page = lookup.page(reference.library(paths.shipped("knowledge")), id)
     if as_json:
         click.echo(json.dumps(page.to_dict(), indent=2, ensure_ascii=False))
         return

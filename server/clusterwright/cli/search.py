@@ -91,7 +91,6 @@ def _show_result(console: "Console", result: "Result") -> None:
     from rich.markdown import Markdown
     from rich.text import Text
 
-    console.print(Text(result.heading, style="bold"))
     console.print(Text(f"{result.id}  (reviewed {result.reviewed})", style="dim"), soft_wrap=True)
     console.print(Markdown(result.text))
     for source in result.sources:

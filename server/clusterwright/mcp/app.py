@@ -42,14 +42,15 @@ class App:
         return Searcher(self.config)
 
     def page(self, id: str) -> "Page":
-        """A section or chapter by its id.
+        """A section, a chapter or a row of a table by its id.
 
         Raises:
             UserError: there is none.
         """
         from clusterwright.knowledge import lookup
+        from clusterwright.retrieval import reference
 
-        return lookup.page(self.book, id)
+        return lookup.page((*self.book, *reference.tables(paths.shipped("knowledge"))), id)
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def _search_text(answer: "Answer") -> str:
         sources = "; ".join(source.url or source.title for source in result.sources)
         commands = "\n".join(f"measure: {one.command}" for one in result.measurements)
         parts.append(
-            f"## {result.heading}\nid: {result.id} (reviewed {result.reviewed})\n\n{result.text}\n\n"
+            f"id: {result.id} (reviewed {result.reviewed})\n\n{result.text}\n\n"
             + (f"sources: {sources}\n" if sources else "")
             + commands
         )

@@ -19,7 +19,7 @@ Found = tuple[Chapter, Section, float]
 
 @dataclass(frozen=True)
 class Result:
-    """A section that answers. `text` is its Markdown; `truncated` says that it was cut to fit the budget."""
+    """A section that answers. `text` is its Markdown with the heading; `truncated` says that parts were left out."""
 
     id: str
     chapter: str
@@ -72,9 +72,11 @@ def fit(
     for chapter, section, score in found[:limit]:
         if room < _LEAST_TOKENS:
             return tuple(results), True
-        size = tokens.estimate(section.text)
+        text = f"{_headline(section)}{section.text}"
+        size = tokens.estimate(text)
         whole = size <= min(room, _LONG_TOKENS)
-        text = section.text if whole else _passage(section, weights, min(room, _PASSAGE_TOKENS))
+        if not whole:
+            text = _passage(section, weights, min(room, _PASSAGE_TOKENS))
         results.append(_result(chapter, section, score, text, truncated=not whole))
         if size > room:
             return tuple(results), True
@@ -83,8 +85,12 @@ def fit(
 
 
 def _passage(section: Section, weights: Mapping[str, float], room: int) -> str:
-    hint = f"[Only what matches. The whole section: read {section.id}]"
-    return f"{passage(section.text, weights, room - tokens.estimate(hint))}\n\n{hint}"
+    head, hint = _headline(section), f"[Only what matches. The whole section: read {section.id}]"
+    return f"{head}{passage(section.text, weights, room - tokens.estimate(head + hint))}\n\n{hint}"
+
+
+def _headline(section: Section) -> str:
+    return f"{'#' * section.level} {section.heading}\n\n"
 
 
 def measurements(chapter: Chapter, section: Section) -> tuple[Measurement, ...]:

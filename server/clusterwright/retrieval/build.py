@@ -8,9 +8,8 @@ import filelock
 
 from clusterwright import paths
 from clusterwright.errors import UserError
-from clusterwright.knowledge import chapters
 from clusterwright.knowledge.chapters import Chapter
-from clusterwright.retrieval import corpus, lexical, versions
+from clusterwright.retrieval import corpus, lexical, reference, versions
 from clusterwright.retrieval.corpus import Manifest
 from clusterwright.retrieval.dense import Dense
 from clusterwright.retrieval.embedder import Embeds
@@ -43,7 +42,7 @@ def build(
                 return present
             versions.prune(data)
             version = versions.create(data, knowledge)
-            book = chapters.load(root)
+            book = reference.library(root)
             manifest = _write_corpus(version, book, knowledge, present, embedder, progress)
             progress("indexing", 0, manifest.chunks)
             lexical.index(book).save(version / "lexical")
@@ -60,7 +59,7 @@ def build(
 def export(root: Path, folder: Path, data: Path, embedder: Embeds, progress: Progress = silent) -> Manifest:
     """Write the corpus alone (chunks, vectors, manifest) into a folder, for shipping. Known vectors are used again."""
     knowledge = corpus.fingerprint(root)
-    return _write_corpus(folder, chapters.load(root), knowledge, versions.current(data), embedder, progress)
+    return _write_corpus(folder, reference.library(root), knowledge, versions.current(data), embedder, progress)
 
 
 def dense(version: Path, url: str, manifest: Manifest) -> Dense:

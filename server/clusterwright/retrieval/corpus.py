@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 FORMAT = 1
 """Raised whenever the files are laid out differently, so that older indexes are rebuilt."""
 _PACKAGE = Path(__file__).parents[1]
-_MAKERS = ("retrieval/chunks.py", "retrieval/tokens.py", "retrieval/lexical.py", "knowledge/*.py")
+_MAKERS = (
+    "retrieval/chunks.py",
+    "retrieval/tokens.py",
+    "retrieval/lexical.py",
+    "retrieval/reference.py",
+    "knowledge/*.py",
+)
 _BATCH = 32
 
 Advance = Callable[[int, int], None]

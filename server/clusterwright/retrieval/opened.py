@@ -6,9 +6,8 @@ from pathlib import Path
 
 from clusterwright import paths
 from clusterwright.errors import UserError
-from clusterwright.knowledge import chapters
 from clusterwright.knowledge.chapters import Chapter, Section
-from clusterwright.retrieval import REBUILD, build, corpus, lexical, versions
+from clusterwright.retrieval import REBUILD, build, corpus, lexical, reference, versions
 from clusterwright.retrieval.dense import Dense
 from clusterwright.retrieval.lexical import Lexical
 
@@ -97,4 +96,4 @@ def _book(root: Path, knowledge: str, version: Path | None) -> Sequence[Chapter]
         return corpus.chapters(version)
     shipped = paths.shipped("corpus")
     made = corpus.manifest(shipped)
-    return corpus.chapters(shipped) if made and made.knowledge == knowledge else chapters.load(root)
+    return corpus.chapters(shipped) if made and made.knowledge == knowledge else reference.library(root)

@@ -44,7 +44,7 @@ def test_fusion_adds_what_each_ranking_gives() -> None:
 
 def test_whole_sections_are_returned_while_they_fit() -> None:
     results, truncated = answer.fit(found(section("a#1", "One."), section("a#2", "Two.")), {}, 5, 1000)
-    assert [result.text for result in results] == ["One.", "Two."]
+    assert [result.text for result in results] == ["## Heading\n\nOne.", "## Heading\n\nTwo."]
     assert not truncated
     assert not any(result.truncated for result in results)
 
@@ -61,7 +61,7 @@ def test_a_section_that_does_not_fit_is_cut_and_says_how_to_read_on() -> None:
     )
     assert truncated
     assert [result.truncated for result in results] == [False, True]
-    *kept, hint = results[1].text.split("\n\n")
+    _, *kept, hint = results[1].text.split("\n\n")
     assert kept == LONG.split("\n\n")[: len(kept)]
     assert "read a#long" in hint
     assert tokens.estimate("".join(result.text for result in results)) <= 400
@@ -71,7 +71,7 @@ def test_of_a_very_long_section_what_matches_is_returned_although_there_is_room(
     results, truncated = answer.fit(found(section("a#long", LONG), section("a#2", "Two.")), {"17": 1.0}, 5, 30_000)
     assert not truncated
     assert [result.truncated for result in results] == [True, False]
-    first, matching, _ = results[0].text.split("\n\n")
+    _, first, matching, _ = results[0].text.split("\n\n")
     assert first.startswith("Paragraph 0 ")
     assert matching.startswith("Paragraph 17 ")
 

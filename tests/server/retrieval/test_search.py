@@ -10,8 +10,7 @@ import pytest
 
 from clusterwright import paths
 from clusterwright.errors import UserError
-from clusterwright.knowledge import chapters
-from clusterwright.retrieval import build, search, versions
+from clusterwright.retrieval import build, reference, search, versions
 from clusterwright.retrieval.search import Searcher
 
 XID_79 = "debugging/xid#what-does-xid-79-mean"
@@ -272,7 +271,7 @@ def test_without_an_index_the_shipped_chapters_are_not_parsed_again(
     build.export(root, tmp_path / "corpus", data, embedder)
     monkeypatch.setattr(paths, "shipped", lambda name: tmp_path / name)
     with monkeypatch.context() as patch:
-        patch.delattr(chapters, "load")
+        patch.delattr(reference, "library")
         found = Searcher(root=root, data=data, embedder=embedder, start_build=started).search("xid 79", mode="lexical")
         assert found.results[0].id == XID_79
     (root / "debugging/xid.md").write_text((root / "debugging/xid.md").read_text().replace("risers", "cables"))
