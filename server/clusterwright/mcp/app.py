@@ -48,9 +48,15 @@ class App:
             UserError: there is none.
         """
         from clusterwright.knowledge import lookup
+
+        return lookup.page((*self.book, *self._tables), id)
+
+    @functools.cached_property
+    def _tables(self) -> "tuple[Chapter, ...]":
+        """The rows of the reference tables, as sections."""
         from clusterwright.retrieval import reference
 
-        return lookup.page((*self.book, *reference.tables(paths.shipped("knowledge"))), id)
+        return reference.tables(paths.shipped("knowledge"))
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:

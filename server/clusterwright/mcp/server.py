@@ -3,7 +3,7 @@
 import difflib
 import inspect
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,8 +21,6 @@ from clusterwright.errors import UserError
 from clusterwright.mcp import instructions, jobs, knowledge, measure, prompts, resources
 from clusterwright.mcp.app import App
 from clusterwright_tools.errors import CannotRun
-
-Call = Callable[[str, dict[str, Any], Context[Any, Any] | None], Awaitable[Any]]
 
 
 class Server(MCPServer[None]):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from clusterwright_tools import consistency, distributed
+from clusterwright_tools import consistency, distributed, tables
 from clusterwright_tools.collectives import OPS
 from clusterwright_tools.distributed import Meeting, RankLost, World
 from clusterwright_tools.errors import CannotRun
@@ -27,7 +27,9 @@ _NAME = "preflight"
 class PreflightParams:
     """How long to wait for ranks, and how many pairs of them to try."""
 
-    deadline: float = param(30.0, "longest wait for all ranks to come", unit="s", low=1, high=3600)
+    deadline: float = param(
+        tables.threshold("roll-call-deadline"), "longest wait for all ranks to come", unit="s", low=1, high=3600
+    )
     step_seconds: float = param(
         20.0, "longest time for one step before it is told who holds it up", unit="s", low=1, high=600
     )
