@@ -64,19 +64,16 @@ class FakeEmbedder:
     def state(self) -> dict[str, str]:
         return {"state": "ready", "error": ""}
 
-    def ready(self) -> bool:
-        if self.error:
-            raise UserError(self.error)
-        return self.is_ready
-
     def fingerprint(self) -> str:
         if self.error:
             raise UserError(self.error)
         return self.weights
 
-    def embed(self, texts: list[str], timeout: float = LOAD_SECONDS) -> Vectors:
+    def embed(self, texts: list[str], timeout: float = LOAD_SECONDS, wait: bool = True) -> Vectors:
         if self.error:
             raise UserError(self.error)
+        if not wait and not self.is_ready:
+            raise UserError("the embedding model is loading")
         self.made += texts
         rows = np.zeros((len(texts), 64), dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):

@@ -43,14 +43,11 @@ class Embeds(Protocol):
     def start(self) -> None:
         """Begin loading, without waiting for it."""
 
-    def ready(self) -> bool:
-        """Whether `embed` would answer at once."""
-
     def fingerprint(self) -> str:
         """Names the model's weights; waits for the model when they are not known."""
 
-    def embed(self, texts: list[str], timeout: float = LOAD_SECONDS) -> Vectors:
-        """Turn texts into vectors, waiting for the model if it must."""
+    def embed(self, texts: list[str], timeout: float = LOAD_SECONDS, wait: bool = True) -> Vectors:
+        """Turn texts into vectors, waiting for the model if it must; without `wait`, UserError while it loads."""
 
 
 class Embedder:
@@ -84,27 +81,16 @@ class Embedder:
         except (ConnectionError, EOFError, FileNotFoundError):  # it is not there, or just ending
             return {"state": "off", "error": ""}
 
-    def ready(self) -> bool:
-        """Whether the model is loaded. Starts nothing.
-
-        Raises:
-            UserError: it could not be loaded.
-        """
-        state = self.state()
-        if state["error"]:
-            raise UserError(state["error"])
-        return bool(state["state"] == "ready")
-
     def fingerprint(self) -> str:
         """Names the model's weights. The default model's are known without loading it."""
         return models.PACKAGED_FINGERPRINT if self.model == models.PACKAGED else self.embed([]).fingerprint
 
-    def embed(self, texts: list[str], timeout: float = LOAD_SECONDS) -> Vectors:
-        """Turn texts into vectors, starting the process and waiting for the model if need be."""
+    def embed(self, texts: list[str], timeout: float = LOAD_SECONDS, wait: bool = True) -> Vectors:
+        """Turn texts into vectors, starting the process if need be; without `wait`, UserError while the model loads."""
         import numpy as np
 
         with self._connect(start=True) as connection:
-            header, payload = self._ask(connection, {"op": "embed", "texts": texts}, timeout)
+            header, payload = self._ask(connection, {"op": "embed", "texts": texts, "wait": wait}, timeout)
         if "error" in header:
             raise UserError(header["error"])
         rows = np.frombuffer(payload, dtype=np.float32).reshape(len(texts), header["columns"])

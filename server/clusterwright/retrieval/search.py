@@ -121,14 +121,12 @@ class Searcher:
             raise UserError(trouble or self._build_state())
         if wait:
             self._embedder.start()  # the model loads while the index is opened
-        elif not self._embedder.ready():
-            self._embedder.start()
-            raise UserError("the embedding model is loading")
         dense = index.get(wait)
         if dense is None:
+            self._embedder.start()
             raise UserError("the dense index is being opened")
         text = asked.english if self._embedder.model == models.PACKAGED else asked.text
-        vectors = self._embedder.embed([text])
+        vectors = self._embedder.embed([text], wait=wait)
         if vectors.fingerprint != index.weights:
             raise UserError(f"the index was made with other weights of {self._embedder.model}; {REBUILD}")
         near = dense.search(vectors.rows[0], _CANDIDATES)

@@ -59,7 +59,7 @@ class _Worker:
             try:
                 request, _ = wire.receive(connection)
                 self._asked = time.monotonic()
-                header, payload = self._embed(request["texts"]) if request["op"] == "embed" else (self._state(), b"")
+                header, payload = self._embed(**request) if request.pop("op") == "embed" else (self._state(), b"")
                 wire.send(connection, header, payload)
             except (OSError, EOFError):
                 return  # whoever asked is gone
@@ -69,7 +69,9 @@ class _Worker:
         known = {"fingerprint": self._model.fingerprint, "window": self._model.window} if self._model else {}
         return {"state": state, "error": self._error, "pid": os.getpid(), **known}
 
-    def _embed(self, texts: list[str]) -> tuple[dict[str, Any], bytes]:
+    def _embed(self, texts: list[str], wait: bool) -> tuple[dict[str, Any], bytes]:
+        if not wait and not self._loaded.is_set():
+            return {"error": "the embedding model is loading"}, b""
         self._loaded.wait()
         if self._model is None:
             return {"error": self._error}, b""

@@ -43,7 +43,7 @@ def test_texts_become_unit_vectors_by_meaning(real: Embedder) -> None:
     assert likeness.diagonal() == pytest.approx([1, 1, 1], abs=1e-5)
     assert likeness[0, 1] > likeness[0, 2]
     assert found.fingerprint == models.PACKAGED_FINGERPRINT == real.fingerprint()
-    assert real.ready()
+    assert real.state()["state"] == "ready"
 
 
 def test_what_exceeds_the_window_is_counted(real: Embedder) -> None:
@@ -72,7 +72,6 @@ def test_the_log_of_the_model_is_silent(real: Embedder) -> None:
 
 def test_nothing_is_started_by_asking_for_the_state(client: Callable[..., Embedder]) -> None:
     assert client().state()["state"] == "off"
-    assert not client().ready()
 
 
 def test_the_process_ends_when_idle(client: Callable[..., Embedder]) -> None:
@@ -127,7 +126,14 @@ def test_an_unknown_model_is_told_to_everyone_who_asks(client: Callable[..., Emb
     with pytest.raises(UserError, match=f"the embedding model {UNKNOWN} is not on this machine"):
         one.embed(["x"])
     with pytest.raises(UserError, match="is not on this machine"):
-        one.ready()
+        one.embed(["x"], wait=False)
+
+
+def test_who_does_not_wait_starts_the_process_and_is_told_that_the_model_loads(client: Callable[..., Embedder]) -> None:
+    one = client()
+    with pytest.raises(UserError, match="the embedding model is loading"):
+        one.embed(["x"], wait=False)
+    assert one.state()["state"] == "loading"
 
 
 def test_a_model_that_does_not_answer_in_time_is_an_error(client: Callable[..., Embedder]) -> None:
