@@ -12,9 +12,9 @@ from clusterwright.knowledge.directive import UNITS
 _ABOUT = ("source", "quote", "checked_on")
 # Shares and rates per something are units, too, but need no other words in a heading.
 _UNITS = (*UNITS, "fraction", "per_unit")
-_COUNTS = ("units", "links")
+_COUNTS = ("units", "links", "ports", "nics", "accelerators", "bits_per_stack")
 # Figures that are names or years; what a `value` is in stands in the column `unit`.
-_NAMES = ("xid", "announced", "since", "default", "values", "value")
+_NAMES = ("xid", "sxid", "bit", "year", "announced", "since", "default", "values", "value")
 # Definitions and conventions of our own need no document; they say so by their basis.
 _OWN = ("project convention", "rule of thumb")
 _FREE = ("glossary",)
@@ -79,7 +79,7 @@ def _row(row: Mapping[str, str], ids: Set[str], free: bool) -> Iterator[str]:
             yield f"{column}: '{cell}' begins or ends with a space"
         elif cell and (_measured(column) or column == "value") and not _number(cell):
             yield f"{column}: '{cell}' is no number"
-        elif cell and column in ("xid", "announced") and not cell.isdecimal():
+        elif cell and column in ("xid", "sxid", "year", "announced") and not cell.isdecimal():
             yield f"{column}: '{cell}' is no whole number"
     if (section := row.get("section")) and section not in ids:
         yield f"section: there is no '{section}'"

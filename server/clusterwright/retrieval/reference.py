@@ -11,10 +11,20 @@ from clusterwright.knowledge.directive import label
 # The glossary serves to understand queries, and thresholds to judge measurements: neither answers a question.
 TITLES = {
     "accelerators": "Table of accelerators",
+    "cloud_networks": "Table of cloud instances and their networks",
     "env_vars": "Table of environment variables",
+    "file_systems": "Table of file systems and object stores",
     "interconnects": "Table of interconnects",
+    "matmul_rates": "Table of measured matmul rates",
+    "memory_types": "Table of accelerator memory types",
+    "nics": "Table of network cards",
+    "pcie": "Table of PCIe generations",
+    "switches": "Table of network switches",
+    "sxid": "Table of SXid codes of NVSwitch",
+    "throttle_reasons": "Table of throttle reasons",
     "xid": "Table of Xid codes of the NVIDIA driver",
 }
+_CODES = {"xid": "Xid", "sxid": "SXid"}
 _NOT_SHOWN = ("source", "quote", "checked_on", "section", "device_name_pattern")
 
 
@@ -42,7 +52,7 @@ def _table(name: str, file: Path) -> Chapter:
 
 def _section(table: str, row: Mapping[str, str]) -> Section:
     first, *others = row
-    heading = f"Xid {row[first]}: {row['name']}" if table == "xid" else row[first]
+    heading = f"{_CODES[table]} {row[first]}: {row['name']}" if table in _CODES else row[first]
     shown = [column for column in others if row[column] and column not in _NOT_SHOWN]
     lines = [f"- {label(column)}: {row[column]}" for column in shown]
     if row.get("section"):
