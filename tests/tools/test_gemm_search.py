@@ -57,6 +57,26 @@ def test_a_burst_does_not_mislead_it() -> None:
     assert found.shape.flop < 2.1e11
 
 
+@dataclass
+class Slow:
+    """A device of 50 TFLOPS that likes large products; it counts the seconds that its protocols would take."""
+
+    full: list[float] = field(default_factory=list)
+
+    def boost(self, shape: Shape, warmup: int = 50, count: int = 100, pause: float = 0) -> Timing:
+        rate = 50e12 * min(1.0, shape.flop / 1e13) ** 0.1
+        if count == 100:
+            self.full.append((warmup + count) * shape.flop / rate)
+        return Timing(shape, (shape.flop / rate,) * 3, 1, Clocks(0))
+
+
+def test_a_slow_device_is_not_given_products_that_overrun_the_budget() -> None:
+    bench = Slow()
+    search(bench, SPACE, 0.5, 0, Progress(quiet=True))  # type: ignore[arg-type]
+    assert len(bench.full) > 10
+    assert max(bench.full) < 1.0  # 26 s for the largest product of the space
+
+
 def test_a_fixed_size_stays_fixed() -> None:
     bench = FakeBench(Shape(3072, 2816, 6144))
     space = Space(512, 16384, 128, 132, Shape(0, 0, 6144))

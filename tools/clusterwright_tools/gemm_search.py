@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from clusterwright_tools.gemm import Bench, Shape, Timing
+from clusterwright_tools.gemm import COUNT, WARMUP, Bench, Shape, Timing
 from clusterwright_tools.progress import Progress
 from clusterwright_tools.render import number
 from clusterwright_tools.report import spread
@@ -26,6 +26,8 @@ _RANDOM_UNTIL, _BRED_UNTIL, _RATED_UNTIL, _FINAL_UNTIL = 0.22, 0.4, 0.74, 0.95
 ROUNDS, PAUSE = 3, 0.5
 _TELL_SECONDS = 2.0
 _ELITE, _LEADERS, _FINALISTS = 12, 48, 6
+# One full protocol takes at most this share of the time, or these seconds: a slow dtype would overrun its budget.
+_COSTLY_SHARE, _COSTLY_SECONDS = 0.01, 0.4
 _HOPE = 0.92  # a size whose best burst is below this share of the overall best has no chance
 
 
@@ -115,8 +117,8 @@ def search(bench: Bench, space: Space, seconds: float, seed: int, progress: Prog
     rate(iter(lambda: space.draw(rng), None), bursts, _RANDOM_UNTIL, *_BURST)
     rate(_bred(space, bursts, _leaders, rng), bursts, _BRED_UNTIL, *_BURST)
     rated: dict[Shape, float] = {}
-    rate(iter(_leaders(bursts, _LEADERS)), rated, _RATED_UNTIL)
-    rate(_bred(space, rated, _best, rng), rated, _RATED_UNTIL)
+    rate(iter(_leaders(_affordable(bursts, seconds), _LEADERS)), rated, _RATED_UNTIL)
+    rate(_bred(space, rated, lambda known, n: _best(_affordable(known, seconds), n), rng), rated, _RATED_UNTIL)
     final: dict[Shape, list[Timing]] = {shape: [] for shape in _best(rated, 1 if progress.stopped else _FINALISTS)}
     while left(_FINAL_UNTIL) or min(map(len, final.values())) < (1 if progress.stopped else ROUNDS):
         for shape in final:
@@ -131,6 +133,14 @@ def _bred(space: Space, rated: dict[Shape, float], choose: Choose, rng: random.R
     while True:
         elite = choose(rated, _ELITE)
         yield space.near(elite[int(len(elite) * rng.random() ** 2)], rng)
+
+
+def _affordable(bursts: dict[Shape, float], seconds: float) -> dict[Shape, float]:
+    """Those whose full protocol is quick enough, the quickest alone if none is. Rates are in TFLOPS."""
+    limit = max(_COSTLY_SHARE * seconds, _COSTLY_SECONDS)
+    takes = {shape: (WARMUP + COUNT) * shape.flop / (rate * 1e12) for shape, rate in bursts.items()}
+    limit = max(limit, min(takes.values()))
+    return {shape: rate for shape, rate in bursts.items() if takes[shape] <= limit}
 
 
 def _leaders(rated: dict[Shape, float], count: int) -> list[Shape]:
