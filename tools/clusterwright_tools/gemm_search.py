@@ -118,8 +118,12 @@ def search(bench: Bench, space: Space, seconds: float, seed: int, progress: Prog
     rate(_bred(space, bursts, _leaders, rng), bursts, _BRED_UNTIL, *_BURST)
     rated: dict[Shape, float] = {}
     rate(iter(_leaders(_affordable(bursts, seconds), _LEADERS)), rated, _RATED_UNTIL)
-    rate(_bred(space, rated, lambda known, n: _best(_affordable(known, seconds), n), rng), rated, _RATED_UNTIL)
-    final: dict[Shape, list[Timing]] = {shape: [] for shape in _best(rated, 1 if progress.stopped else _FINALISTS)}
+
+    def chosen(known: dict[Shape, float], count: int) -> list[Shape]:
+        return _best(_affordable(known, seconds), count)
+
+    rate(_bred(space, rated, chosen, rng), rated, _RATED_UNTIL)
+    final: dict[Shape, list[Timing]] = {shape: [] for shape in chosen(rated, 1 if progress.stopped else _FINALISTS)}
     while left(_FINAL_UNTIL) or min(map(len, final.values())) < (1 if progress.stopped else ROUNDS):
         for shape in final:
             final[shape].append(bench.boost(shape, pause=PAUSE))
