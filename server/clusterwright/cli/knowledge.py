@@ -44,8 +44,7 @@ def lint(folder: Path | None, as_json: bool) -> None:
 @_JSON
 def read(id: str, as_json: bool) -> None:
     """Read a section, a chapter or a row of a table by its ID, e.g. network/collectives."""
-    from clusterwright.knowledge import lookup
-    from clusterwright.retrieval import reference
+    from clusterwright.knowledge import lookup, reference
 
     page = lookup.page(reference.library(paths.shipped("knowledge")), id)
     if as_json:

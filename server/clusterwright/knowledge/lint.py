@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from clusterwright.errors import UserError
-from clusterwright.knowledge import chapters, fence_lint, front, link_lint, markdown, table_lint
+from clusterwright.knowledge import (
+    chapters,
+    coverage_lint,
+    fence_lint,
+    front,
+    link_lint,
+    markdown,
+    reference,
+    table_lint,
+)
 from clusterwright.knowledge.chapters import Chapter, Section
 from clusterwright.knowledge.front import Broken
 from clusterwright_tools import registry
@@ -59,12 +68,20 @@ def lint(root: Path) -> list[Problem]:
         found += (Problem(name, one.line, message, mild) for one in chapter.sections for message, mild in _section(one))
     found += (Problem(f"tables/{name}", line, message) for name, line, message in table_lint.lint(root / "tables", ids))
     found += (Problem("tools", 1, message) for message in _tools(ids))
+    if (coverage := root.parent / "evals" / "coverage.csv").is_file():  # a checkout; the wheel has no evaluations
+        rows = {section.id for table in _readable_tables(root, found) for section in table.sections}
+        found += (Problem("evals/coverage.csv", line, text) for line, text in coverage_lint.lint(coverage, ids | rows))
     return sorted(found)
 
 
 def failures(problems: Sequence[Problem]) -> list[Problem]:
     """Those that fail the check."""
     return [problem for problem in problems if not problem.warning]
+
+
+def _readable_tables(root: Path, found: Sequence[Problem]) -> tuple[Chapter, ...]:
+    broken = any(problem.file.startswith("tables/") and not problem.warning for problem in found)
+    return () if broken else reference.tables(root)
 
 
 def _chapter(file: Path, root: Path, chapter: Chapter, text: str, ids: set[str]) -> Iterator[tuple[int, str]]:

@@ -54,7 +54,7 @@ class App:
     @functools.cached_property
     def _tables(self) -> "tuple[Chapter, ...]":
         """The rows of the reference tables, as sections."""
-        from clusterwright.retrieval import reference
+        from clusterwright.knowledge import reference
 
         return reference.tables(paths.shipped("knowledge"))
 

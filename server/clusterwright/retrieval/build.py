@@ -8,8 +8,9 @@ import filelock
 
 from clusterwright import paths
 from clusterwright.errors import UserError
+from clusterwright.knowledge import reference
 from clusterwright.knowledge.chapters import Chapter
-from clusterwright.retrieval import corpus, lexical, reference, versions
+from clusterwright.retrieval import corpus, lexical, versions
 from clusterwright.retrieval.corpus import Manifest
 from clusterwright.retrieval.dense import Dense
 from clusterwright.retrieval.embedder import Embeds

@@ -35,7 +35,6 @@ _MAKERS = (
     "retrieval/chunks.py",
     "retrieval/tokens.py",
     "retrieval/lexical.py",
-    "retrieval/reference.py",
     "knowledge/*.py",
 )
 _BATCH = 32

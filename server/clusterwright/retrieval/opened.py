@@ -6,8 +6,9 @@ from pathlib import Path
 
 from clusterwright import paths
 from clusterwright.errors import UserError
+from clusterwright.knowledge import reference
 from clusterwright.knowledge.chapters import Chapter, Section
-from clusterwright.retrieval import REBUILD, build, corpus, lexical, reference, versions
+from clusterwright.retrieval import REBUILD, build, corpus, lexical, versions
 from clusterwright.retrieval.dense import Dense
 from clusterwright.retrieval.lexical import Lexical
 

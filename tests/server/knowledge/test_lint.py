@@ -147,3 +147,11 @@ def test_a_tool_that_names_a_missing_section(tmp_path: Path, monkeypatch: pytest
     found = [problem.message for problem in lint.lint(copy) if problem.file == "tools"]
     named = {section for tool in registry.tools().values() for section in tool.chapters}
     assert found and all(any(section in message for section in named) for message in found)
+
+
+def test_the_map_of_topics_beside_the_chapters_is_checked(root: Path) -> None:
+    (root.parent / "evals").mkdir()
+    (root.parent / "evals" / "coverage.csv").write_text("part,topic,section\nnetwork,speed,network/links#how-slow\n")
+    assert problems(root, FRONT + SECTION) == ["evals/coverage.csv:2: there is no section 'network/links#how-slow'"]
+    (root.parent / "evals" / "coverage.csv").write_text("part,topic,section\nnetwork,speed,network/links#how-fast\n")
+    assert problems(root, FRONT + SECTION) == []

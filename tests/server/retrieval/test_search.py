@@ -10,7 +10,8 @@ import pytest
 
 from clusterwright import paths
 from clusterwright.errors import UserError
-from clusterwright.retrieval import build, reference, search, versions
+from clusterwright.knowledge import reference
+from clusterwright.retrieval import build, search, versions
 from clusterwright.retrieval.search import Searcher
 
 XID_79 = "debugging/xid#what-does-xid-79-mean"

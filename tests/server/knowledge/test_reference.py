@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from clusterwright import paths
-from clusterwright.knowledge import lookup
-from clusterwright.retrieval import reference
+from clusterwright.knowledge import lookup, reference
 
 XID = """xid,name,severity,meaning,section,source,quote,checked_on
 79,GPU_HAS_FALLEN_OFF_BUS,replace,The driver cannot reach the GPU.,debugging/xid#what-does-xid-79-mean,https://e.com/xid,lost,2026-12-01
