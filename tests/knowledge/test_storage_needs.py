@@ -58,7 +58,8 @@ def test_write_bandwidth(says: Says, model: str) -> None:
     says(
         NEEDS + "how-fast-must-storage-write-so-that-checkpoints-cost-less-than-1-of-the-time",
         f"| {model} | {size(full)} | " + " | ".join(needs) + " |",
-        f"may take {0.01 * 1800:.0f} s and needs {rate(980e9 / 18)}; every 3 hours {0.01 * 10800:.0f} s and {rate(980e9 / 108)}",
+        f"may take {0.01 * 1800:.0f} s and needs {rate(980e9 / 18)}",
+        f"every 3 hours {0.01 * 10800:.0f} s and {rate(980e9 / 108)}",
         f"2.3 TB in 40 s ({2300 / 40} GB/s)",
         f"{40 / 10800:.2%} of the time",
     )
@@ -77,7 +78,8 @@ def test_asynchronous_checkpoint(says: Says) -> None:
 def test_restart(says: Says) -> None:
     says(
         NEEDS + "how-fast-must-storage-read-for-a-restart-and-what-happens-when-every-node-reads-the-weights-at-once",
-        f"32 nodes that each read 140 GB of weights pull {32 * 140 / 1e3:.1f} TB: at 20 GB/s that is {32 * 140 / 20:.0f} s",
+        f"32 nodes that each read 140 GB of weights pull {32 * 140 / 1e3:.1f} TB",
+        f"at 20 GB/s that is {32 * 140 / 20:.0f} s",
         f"{32 * 8} GPUs wait",
         f"it is {140 / 20:.0f} s for the read and {140 / 50:.1f} s at 50 GB/s",
         f"at 100 GB/s take {5670 / 100:.0f} s, on one client at 5 GB/s {5670 / 5 / 60:.0f} minutes",
