@@ -56,7 +56,7 @@ def test_it_takes_the_python_that_is_named(copy: Path, tmp_path: Path) -> None:
     assert launch(copy, tmp_path, CLUSTERWRIGHT_PYTHON=str(python)).stdout == "called with -m clusterwright serve\n"
 
 
-@pytest.mark.parametrize("name", ["distributed-slowness", "gpu-node-check"])
+@pytest.mark.parametrize("name", sorted(folder.name for folder in (ROOT / "skills").iterdir() if folder.is_dir()))
 def test_skills_are_valid(name: str) -> None:
     validate(ROOT / "skills" / name)
 
