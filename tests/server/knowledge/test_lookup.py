@@ -83,7 +83,7 @@ def test_an_unknown_id(book: tuple[chapters.Chapter, ...], id: str, message: str
 @pytest.mark.parametrize(
     ("query", "keys"),
     [
-        ("H100", ["H100 SXM", "H100 PCIe", "H100 NVL"]),
+        ("H100", ["H100 SXM", "H100 PCIe", "H100 NVL", "H100 SXM bf16 (MAMF)", "H100 SXM fp8 (MAMF)"]),
         ("h100-pcie", ["H100 PCIe"]),
         ("nvidia h200", ["H200 SXM"]),
         ("timeout ib", ["NCCL_IB_TIMEOUT"]),
