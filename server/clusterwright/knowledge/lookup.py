@@ -12,6 +12,8 @@ from clusterwright_tools import tables
 from clusterwright_tools.tables import Row
 
 _ABOUT = ("source", "quote", "checked_on")
+# The line of a log as it is pasted: "NVRM: Xid (PCI:0000:41:00): 79, pid=…", "nvswitch3: SXid (PCI:…): 12028, …".
+_LOGGED = re.compile(r"\b(S?Xid) \([^)]*\): (\d+)", re.IGNORECASE)
 # A device pattern is for programs; the rest of a row is for people.
 _HIDDEN = (*_ABOUT, "device_name_pattern")
 
@@ -54,10 +56,13 @@ def rows(query: str, limit: int = 5) -> list[TableRow]:
 
     Case, spaces, hyphens and underscores do not count: `Xid 79`, `nccl_ib_timeout`, `nvlink4`. An exact key comes
     alone; with an alias come the names that begin with it, for `H100` is also the beginning of `H100 PCIe`.
+    A pasted line of the kernel's log means the Xid or SXid in it.
 
     Raises:
         UserError: the query is empty.
     """
+    if logged := _LOGGED.search(query):
+        query = " ".join(logged.groups())
     wanted = _plain(query)
     if not wanted:
         raise UserError("an empty name; give a GPU, a link, an Xid, a variable, a threshold or a term")
@@ -97,11 +102,11 @@ _KEY, _ALIAS, _TERM, _BEGINNING, _NAMES, _TEXT = 60, 50, 40, 30, 20, 10
 def _fit(table: str, row: Row, query: str, wanted: str) -> int:
     key = next(iter(row.values()))
     names = [key, *_split(row.get("aliases", "")), *_split(row.get("chinese", ""))]
-    if table == "xid":
-        names += [f"xid {key}"]
+    if coded := table in ("xid", "sxid"):
+        names += [f"{table} {key}"]
     plain = [_plain(name) for name in names if name]
     pattern = row.get("device_name_pattern", "")
-    if wanted == plain[0] or (table == "xid" and wanted == plain[-1]):
+    if wanted == plain[0] or (coded and wanted == plain[-1]):
         return _KEY
     if wanted in plain or (pattern and re.fullmatch(pattern, query.strip(), re.IGNORECASE)):
         # A term of the glossary only points to what the other tables say in full.
