@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.testing._comparison import default_tolerances
+from torch.utils.flop_counter import FlopCounterMode
 
 Says = Callable[..., None]
 
@@ -106,4 +108,24 @@ def test_recomputing_a_prefix(says: Says) -> None:
         "inference/serving#prefix-caching-paged-kv-and-tiered-kv-what-do-they-save",
         f"about {flop / 1e15:.1f} PFLOP",
         f"some {flop / 600e12:.0f} s on one H100",
+    )
+
+
+def test_flops_of_a_training_step(says: Says) -> None:
+    hidden, length, heads = 64, 32, 4
+    layers = [torch.nn.Linear(hidden, hidden, bias=False) for _ in range(4)]
+    layers += [torch.nn.Linear(hidden, 4 * hidden, bias=False), torch.nn.Linear(4 * hidden, hidden, bias=False)]
+    query, key, value, out, up, down = layers
+    tokens = torch.randn(1, length, hidden, requires_grad=True)
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        split = [each(tokens).view(1, length, heads, -1).transpose(1, 2) for each in (query, key, value)]
+        mixed = torch.nn.functional.scaled_dot_product_attention(*split).transpose(1, 2).reshape(1, length, hidden)
+        down(up(out(mixed))).sum().backward()
+    dense = 6 * sum(layer.weight.numel() for layer in layers) * length
+    attention = 12 * hidden * length * length
+    assert counter.get_total_flops() == dense + attention
+    says(
+        "training/mixed-precision#mfu-and-hfu-how-are-they-counted",
+        "6 FLOPs per parameter and token for dense layers",
+        "plus 12 × layers × hidden × sequence per token for attention",
     )
